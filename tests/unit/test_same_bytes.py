@@ -31,7 +31,10 @@ def run(tmp_path) -> Path:
         record = {"step": name, "code": f"code of {name}", "portable": True, "inputs": inputs}
         path = tmp_path / "results/records" / (name.replace(" ", "/") + ".json")
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(record | {"outputs": {output: f"sum of {name}"}}))
+        made = tmp_path / output
+        made.parent.mkdir(parents=True, exist_ok=True)
+        made.write_text(name)
+        path.write_text(json.dumps(record | {"outputs": {output: file_sha256(made)}}))
     return tmp_path / "results"
 
 
@@ -48,7 +51,8 @@ def changed(sums: dict, *outputs: str, **of_step: str) -> dict:
 def test_sums_are_those_of_all_steps_in_the_order_of_the_workflow(run):
     sums = sums_of(run)
     assert [step["name"] for step in sums["steps"]] == ["fetch", "train x", "a_table"]
-    assert sums["steps"][1]["outputs"] == {"results/m/model.safetensors": "sum of train x"}
+    weights = "results/m/model.safetensors"
+    assert sums["steps"][1]["outputs"] == {weights: file_sha256(run.parent / weights)}
     assert sums["switches"] == dict(SWITCHES)
     assert {"cpu", "libraries", "libc"} <= set(sums["machine"])
 
@@ -80,7 +84,8 @@ def test_the_first_step_that_differs_is_named_with_both_machines(run):
     assert not equal
     assert "Not equal: 2 of 2 tables and weights differ" in text
     assert "The first step whose outputs differ is fetch:" in text
-    assert "results/text.parquet: here sum of fetch, there another" in text
+    sha256 = file_sha256(run / "text.parquet")
+    assert f"results/text.parquet: here {sha256[:12]}, there another" in text
     assert "here: cpu " in text and "there: cpu Their CPU" in text
     assert "code" not in text
 
@@ -123,9 +128,26 @@ def test_sums_are_kept_and_compared(run, tmp_path):
     assert "Equal to the byte" in main(run, place)
     assert json.loads(place.read_text())["reference run"] == {"x": "y"}
     path = run / "records/a_table.json"
-    path.write_text(path.read_text().replace("sum of a_table", "other"))
+    table = run / "tables/p/t.csv"
+    before = file_sha256(table)
+    table.write_text("other")
+    path.write_text(path.read_text().replace(before, file_sha256(table)))
     with pytest.raises(OnelayerError, match="1 of 2 tables and weights differ"):
         main(run, place)
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_files_that_are_not_what_records_say_are_neither_kept_nor_equal(run, tmp_path, keep):
+    place, table = tmp_path / SUMS, run / "tables/p/t.csv"
+    main(run, place, keep=True)
+    kept = place.read_text()
+    table.write_text("by hand")
+    with pytest.raises(OnelayerError, match=r"^results/tables/p/t\.csv: a_table wrote sha256 "):
+        main(run, place, keep)
+    table.unlink()
+    with pytest.raises(OnelayerError, match=r"t\.csv: a_table made it, and it is not there"):
+        main(run, place, keep)
+    assert place.read_text() == kept
 
 
 def test_the_sums_that_are_kept_are_of_every_family_and_solver():

@@ -2,7 +2,8 @@
 
 `docs/reference/sums.json` has the SHA-256 of all that the steps of `make same-bytes` write, in the
 order of the workflow, with processor, libraries and switches. Judged are tables (CSV) and weights
-(safetensors); the files before them say which step was the first to differ.
+(safetensors), whose files have to be what the records say; the files before them say which step was
+the first to differ.
 """
 
 import graphlib
@@ -16,6 +17,7 @@ from onelayer.report.comparison import REFERENCE, SUMS
 from onelayer.report.records import commit
 from onelayer.report.reference import machine
 from onelayer.run.portable import SWITCHES
+from onelayer.run.provenance import file_sha256
 
 JUDGED = (".csv", ".safetensors")
 
@@ -31,7 +33,8 @@ def sums_of(results: Path) -> dict:
         the workflow, its `name` with wildcards, the digest of its `code`, and its `outputs`.
 
     Raises:
-        OnelayerError: there is no step, or one that is not portable.
+        OnelayerError: there is no step, or one that is not portable, or a table or weights are not
+            there or not what its step wrote.
     """
     steps = in_order(_records(results))
     if not steps:
@@ -39,6 +42,10 @@ def sums_of(results: Path) -> dict:
     if other := [name for name, record in steps.items() if not record.get("portable")]:
         why = f"{other[0]} was not portable: make it with `portable: true`"
         raise OnelayerError(f"{results}: {why}")
+    for name, record in steps.items():
+        for path, sha256 in record["outputs"].items():
+            if path.endswith(JUDGED):
+                _check_file(results.resolve().parent / path, f"{path}: {name}", sha256)
     return {
         "commit": commit(),
         "machine": machine() | {"libc": " ".join(platform.libc_ver())},
@@ -50,14 +57,25 @@ def sums_of(results: Path) -> dict:
     }
 
 
+def _check_file(file: Path, wrote: str, sha256: str) -> None:
+    """That a file is there, as its step wrote it: records alone are no bytes."""
+    if not file.is_file():
+        raise OnelayerError(f"{wrote} made it, and it is not there; `make same-bytes` makes it")
+    if (found := file_sha256(file)) != sha256:
+        again = "remove it, and `make same-bytes` makes it again"
+        raise OnelayerError(f"{wrote} wrote sha256 {sha256}, found {found}; {again}")
+
+
 def _records(results: Path) -> dict[str, dict]:
-    """The record of each step, under its name and wildcards; of earlier versions' steps none."""
+    """The record of each step, under its name and wildcards, with what no other has made since."""
     folder = results / "records"
     records, newest = {}, {}
     for path in sorted(folder.rglob("[!.]*.json"), key=lambda path: path.stat().st_mtime):
         name = " ".join(path.relative_to(folder).with_suffix("").parts)
         records[name] = json.loads(path.read_text("utf-8"))
         newest |= dict.fromkeys(records[name]["outputs"], name)
+    for name, record in records.items():
+        record["outputs"] = {p: s for p, s in record["outputs"].items() if newest[p] == name}
     return {name: records[name] for name in sorted(set(newest.values()))}
 
 
@@ -100,7 +118,7 @@ def main(results: Path, place: Path = REFERENCE / SUMS, keep: bool = False) -> s
     """Compare a run with the sums that are kept at `place`, or keep its sums.
 
     Raises:
-        OnelayerError: the bytes differ, the run is not portable, or no sums are kept.
+        OnelayerError: the bytes differ, no sums are kept, or as `sums_of`.
     """
     ours = sums_of(results)
     if not keep and not place.is_file():
