@@ -2430,6 +2430,22 @@ FAULTS = [
     ),
     Fault(
         "stability/table.py",
+        "if value == 0.5 and",
+        "if value == 0.25 and",
+        "tests/unit/test_stability.py"
+        "::test_spread_between_seeds_is_the_standard_error_behind_the_interval",
+        "the interval of a share of a half counts as that of a mean",
+    ),
+    Fault(
+        "evidence/claims.py",
+        'kind = "analogue" if self.side.kind == "analogue" else "published"',
+        'kind = "published"',
+        "tests/unit/test_claims.py"
+        "::test_a_published_number_is_compared_with_before_the_side_of_a_claim",
+        "an analogue with a published number counts as the paper's own",
+    ),
+    Fault(
+        "stability/table.py",
         "(high - low) / 2 / stdtrit(runs - 1, 0.975)",
         "(high - low) / stdtrit(runs - 1, 0.975)",
         "tests/unit/test_stability.py"

@@ -24,6 +24,8 @@ def test_a_published_number_is_compared_with_before_the_side_of_a_claim() -> Non
     assert claim(published=2.0).comparison() == Number(None)
     assert claim(side=BELOW, published=2.0).comparison() == Number(1.0)
     assert claim(side=BELOW, compared=THEORY).comparison() == THEORY
+    analogue = Direction(1.0, -1, kind="analogue")
+    assert claim(side=analogue, published=2.0).comparison() == Number(1.0, "analogue")
 
 
 def test_seeds_stand_below_all_claims_and_are_not_judged() -> None:

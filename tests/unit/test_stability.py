@@ -59,7 +59,8 @@ def test_spread_between_seeds_is_the_standard_error_behind_the_interval() -> Non
     error = standard_error(*(found[name] for name in ("value", "low", "high", "n")))
     assert error == pytest.approx(runs.std(ddof=1) / 2)
     assert math.isnan(standard_error(1.0, math.nan, math.nan, 1))
-    assert math.isnan(standard_error(*intervals.share(3, 3).values()))
+    for half in ((3, 3), (5, 10)):  # of ten a half has a centred interval
+        assert math.isnan(standard_error(*intervals.share(*half).values()))
 
 
 def test_a_changed_verdict_is_counted_and_told() -> None:

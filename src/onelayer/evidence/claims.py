@@ -99,7 +99,10 @@ class Claim(NamedTuple):
             return self.compared
         if self.side is not None and math.isnan(self.published):
             return self.side
-        return Number(self.side.reference if self.side else None)
+        if self.side is None:
+            return Number(None)
+        kind = "analogue" if self.side.kind == "analogue" else "published"
+        return Number(self.side.reference, kind)
 
     def by_seed(self) -> pd.DataFrame:
         """The number of each of `seeds`, tidy; they are not judged."""

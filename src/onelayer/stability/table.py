@@ -68,7 +68,11 @@ def standard_error(value: float, low: float, high: float, runs: float) -> float:
     NaN for an interval whose middle is not the mean: that of a share, or one that was cut.
     """
     centred = math.isclose(low + high, 2 * value, rel_tol=1e-9)
-    return float((high - low) / 2 / stdtrit(runs - 1, 0.975)) if centred and runs > 1 else math.nan
+    if not (centred and runs > 1):
+        return math.nan
+    if value == 0.5 and math.isclose(low, share(int(runs) // 2, int(runs))["low"]):
+        return math.nan  # the one share whose interval is centred
+    return float((high - low) / 2 / stdtrit(runs - 1, 0.975))
 
 
 def _agreement(machine: Machine, everything: pd.DataFrame, first: str) -> list[dict]:
