@@ -123,7 +123,9 @@ def test_the_ratios_exponent_leaves_single_topics_and_the_other_selection_out():
         for T, c in ((10, 0.5), (40, 1.0)) for tau in (1, 2, 8) for seed in range(3)
     ]  # fmt: skip
     other = [row | {"selection": "independent", "ratio": 5.0} for row in rows]
-    found = tabulated(ratio_exponents(pd.DataFrame(rows + other))).set_index("level")
+    points = pd.DataFrame(rows + other).assign(words="100 to 150 words")
+    found = tabulated(ratio_exponents(points)).set_index("level")
+    assert found["note"].str.endswith("documents of 100 to 150 words").all()
     assert found["value"].to_dict() == pytest.approx({2.5: 0.5, 10.0: 1.0})  # T / sqrt(2 x 8)
     assert found["verdict"].tolist() == ["smaller", "reproduced"]
     assert found["nearest"].tolist() == [0, 1]

@@ -354,7 +354,7 @@ def ratios(**by_tau: float) -> pd.DataFrame:
         for T, factor in ((10, 1.0), (20, 1.5))
         for seed in range(3)
     ]
-    table = pd.DataFrame(rows).assign(selection="proportion", at_bound=True)
+    table = pd.DataFrame(rows).assign(selection="proportion", at_bound=True, words="9 to 9 words")
     other = table[table["T"] == 10].assign(selection="independent")
     return pd.concat([table, other]).assign(alpha=2.0, beta=np.exp(-6))
 

@@ -114,6 +114,12 @@ class AttentionVariant(Block):
     embedding: EmbeddingKind
     """`one_hot` as in the paper, `layer_norm` as in the authors' code, or `residual`: as in the
     paper, and a matrix takes each word to the output at its own position, past attention."""
+    masked_attended: bool = True
+    """Selected positions are keys, as in the paper; else, as in the authors' code, they are none
+    and START and END frame the words."""
+    tau: int | None = Field(None, ge=1)
+    """Topics of a document, which is uniform over them, as in the paper's theory; null: their
+    weights are of the Dirichlet distribution of `concentration`, as the authors release them."""
     frozen_value: bool = False
     """W_V is frozen at the optimum of stage 1; only W_K and W_Q are trained."""
     loss: LossKind = "cross_entropy"
@@ -181,6 +187,8 @@ class StageSetting(OptimizerSettings):
     """The loss; `mean_squared` is divided by the vocabulary, as PyTorch's MSELoss."""
     noise: Positive
     """W_K, W_Q and W_V start uniform in [0, noise)."""
+    masked_attended: bool = True
+    """As of `attention.variants`."""
     two_stages_expected: bool = True
     """The two stages are claimed for this setting."""
     pictured: bool = False
@@ -204,6 +212,8 @@ class StageMap(Block):
     """Columns."""
     noises: list[Positive] = Field(min_length=1)
     """Rows."""
+    masked_attended: bool = True
+    """As of `attention.variants`."""
     two_stages_expected: bool = True
     """The two stages are claimed for this loss and optimiser, from a careful start."""
 

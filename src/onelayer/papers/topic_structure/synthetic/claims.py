@@ -55,9 +55,10 @@ LARGER_WITHIN = Direction(0.0, 1)
         "Embeddings of d < T dimensions: of contrasts that are equally good in the long run these "
         "documents favour some, so that few dimensions catch a little more than their share.",
         "The theorem of stage 2 names no lambda_1 and lambda_2: the rows are the tightest ones "
-        "that hold every point. With one topic in a document (tau = 1) the ratio is 1 or less, so "
-        "that a band with lambda_1 of tau > 1 leaves it out. Whether beta is above 1 the paper "
-        "asks; nothing is judged.",
+        "that hold every point. With one topic in a document (tau = 1) there is nothing to gain, "
+        "and the ratio is about 1, so that a band with lambda_1 of tau > 1 leaves it out. The "
+        "theorem lets documents be infinitely long; in short ones the ratio grows faster with tau. "
+        "Whether beta is above 1 the paper asks; nothing is judged.",
         f"An attention ratio matters from {MATTERS:g} above 1 on, a tenth of about the smallest "
         "effect in the paper's table of attention.",
         f"Distances below {REACHED:g} of those at the start count as the same matrix; gradients "
@@ -145,9 +146,11 @@ def gap_claims(
             continue
         place = EMBEDDINGS if parameter == "E" else STAGE_1
         claim = f"the average difference of {parameter} is 1 / (v (1 - (1 - p_c) p_m))"
+        note += "; E of as many dimensions as it has in the theorem, T" * (parameter == "E")
         yield Claim(claim, place, setting, "gap_of_setting", estimate, note, compared=THEOREM,
                     published=theory, tolerance=off * theory, seeds=seeds)  # fmt: skip
-        ratios.append((f"{parameter}, {setting}", draws["gap"].to_numpy() / theory, off))
+        matrix = f"E of {d} dimensions" if parameter == "E" else parameter
+        ratios.append((f"{matrix}, {setting}", draws["gap"].to_numpy() / theory, off))
         if parameter == "W_V":
             note = f"theory for documents of {length} in place of infinitely long ones"
             yield Claim(f"{claim}: exact at this length", place, setting, "gap_at_length", estimate,
@@ -208,9 +211,10 @@ def ratio_claims(ratios: pd.DataFrame) -> Iterator[Claim]:
     defined, keys = ratios[ratios["selection"] == "proportion"], ["T", "tau"]
     for (T, tau), draws in defined.groupby(keys, sort=False):
         seeds = draws.set_index("seed")
-        single = "; one topic a document: all words are alike" * (tau == 1)
+        single = f"; documents of {draws['words'].iloc[0]}"
+        single += "; one topic a document: all words are alike" * (tau == 1)
         bound = f"; at the optimiser's lower bound exp(-6) for {draws['at_bound'].sum()} of "
-        bound = f"{bound}{len(draws)} seeds" * bool(draws["at_bound"].any())
+        bound = single + f"{bound}{len(draws)} seeds" * bool(draws["at_bound"].any())
         for quantity, claim, place, side, note in (
             ("ratio", "words attend more to words of their topic", MAIN_RESULT, MORE_ATTENTION,
              f"(v-1)/v alpha + beta/v{single}"),
@@ -264,7 +268,8 @@ def _band_claims(ratios: pd.DataFrame) -> Iterator[Claim]:
         for value, points in several.groupby(fixed, sort=False):
             yield Claim(claim, STAGE_2, f"{fixed} = {value}", f"exponent_of_{along}",
                         of_seeds(exponents_of(points, along)),
-                        f"slope of log ratio against log {along}{note}", side=side)  # fmt: skip
+                        f"slope of log ratio against log {along}{note}; documents of "
+                        f"{points['words'].iloc[0]}", side=side)  # fmt: skip
 
 
 def _listed(values: pd.Series) -> str:
@@ -291,7 +296,8 @@ def ratio_exponents(ratios: pd.DataFrame) -> Iterator[Claim]:
     for T, of_T in points.groupby("T"):
         yield Claim("the optimal ratio grows in proportion to tau where T / tau is large", BEYOND,
                     f"T = {T}, tau = {_listed(points['tau'])}", "exponent_of_tau",
-                    of_seeds(exponents_of(of_T, "tau")), "slope of log ratio on log tau",
+                    of_seeds(exponents_of(of_T, "tau")),
+                    f"slope of log ratio on log tau, documents of {of_T['words'].iloc[0]}",
                     compared=THEORY, published=1.0, kind="analogue",
                     keys={"level": T / middle, "nearest": int(points["T"].max() == T)})  # fmt: skip
 

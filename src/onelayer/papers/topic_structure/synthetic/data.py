@@ -183,6 +183,15 @@ def count_rows(
     )
 
 
+def topic_weights(
+    rng: np.random.Generator, T: int, documents: int, tau: int | None, concentration: float
+) -> np.ndarray:
+    """Of each document, [documents, T]; `tau` and `concentration` as of `draw`."""
+    if tau is None:
+        return rng.dirichlet(np.full(T, concentration), documents)
+    return uniform_weights(rng, T, tau, documents)
+
+
 def draw(
     settings: TopicModelSettings,
     documents: int,
@@ -205,10 +214,7 @@ def draw(
             positions are no keys.
     """
     rng = generator("topic documents", use, tau, seed)
-    if tau is None:
-        weights = rng.dirichlet(np.full(settings.T, concentration), documents)
-    else:
-        weights = uniform_weights(rng, settings.T, tau, documents)
+    weights = topic_weights(rng, settings.T, documents, tau, concentration)
     vocabulary = Vocabulary(settings.T, settings.v)
     tokens = draw_documents(rng, vocabulary, weights, N, not masked_attended)
     shown, selected = mask_documents(rng, vocabulary, tokens, settings)

@@ -57,6 +57,7 @@ VARIED = {
 }
 VARIANTS = {
     "one_hot": "$W_K$, $W_Q$, $W_V$ all trained",
+    "one_hot_two_topics": "all trained, two topics a document",
     "frozen_value": "$W_V$ frozen at stage 1",
     "layer_norm": "all trained, LayerNorm",
     "residual": "all trained, with a residual stream",

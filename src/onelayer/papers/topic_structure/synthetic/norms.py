@@ -5,6 +5,8 @@ the gradient of W_K contains the factor W_Q, which starts near 0, and that of W_
 that of W_V contains Attn(Z).
 """
 
+import itertools
+import operator
 from collections.abc import Mapping
 
 import numpy as np
@@ -14,7 +16,7 @@ from torch import Tensor
 from onelayer.compute.ensemble import Trained
 from onelayer.compute.execution import Execution
 from onelayer.papers.topic_structure.synthetic.data import CountRows, draw
-from onelayer.papers.topic_structure.synthetic.model import gradients
+from onelayer.papers.topic_structure.synthetic.model import DocumentBatch, gradients
 from onelayer.papers.topic_structure.synthetic.stages import SMALLER
 from onelayer.papers.topic_structure.synthetic.training import (
     DocumentBatches,
@@ -46,7 +48,6 @@ def two_stages(
         Rows `kind` (setting or map), `name`, `learning_rate`, `noise`, `seed`, `step`, a column for
         each norm, `diverged_at`; norms of a diverged run are NaN from there on.
     """
-    rows = _documents(base.model, block)
     asked = [
         ("setting", one, Run(seed, one.optimizer, one.learning_rate, noise=one.noise))
         for one in block.settings
@@ -59,13 +60,16 @@ def two_stages(
         for rate in one.learning_rates
         for seed in range(block.map_seeds)
     ]
-    asked.sort(key=lambda item: (item[1].embedding, item[1].loss, item[2].optimizer))
+    together = operator.attrgetter("embedding", "loss", "masked_attended")
+    asked.sort(key=lambda item: (*together(item[1]), item[2].optimizer))
     parts = []
-    for embedding, loss in dict.fromkeys((one.embedding, one.loss) for _, one, _ in asked):
-        group = [item for item in asked if (item[1].embedding, item[1].loss) == (embedding, loss)]
+    for (embedding, loss, attended), items in itertools.groupby(asked, lambda i: together(i[1])):
+        group = list(items)
         runs = [run for *_, run in group]
         plan = Plan(base.batch, base.chunk, block.steps, embedding, loss)
-        part = execution.part(f"{embedding}-{loss}", f"{embedding} {loss}")
+        masked = "" if attended else ", masked words hidden"
+        part = execution.part(f"{embedding}-{loss}-{attended:d}", f"{embedding} {loss}{masked}")
+        rows = _documents(base.model, block, attended)
         trained = train_runs(rows, runs, plan, frobenius, range(block.steps + 1), part)
         parts += [
             norms_of(kind, one.name, run, trained, place)
@@ -76,9 +80,10 @@ def two_stages(
     return histories.sort_values("name", key=lambda name: name.map(order), kind="stable")
 
 
-def _documents(model: TopicModelSettings, block: TwoStageSettings) -> CountRows:
-    """Masked documents; masked positions are no keys."""
-    of = {"concentration": block.concentration, "masked_attended": False}
+def _documents(
+    model: TopicModelSettings, block: TwoStageSettings, masked_attended: bool
+) -> CountRows:
+    of = {"concentration": block.concentration, "masked_attended": masked_attended}
     return draw(model, block.documents, block.N, "two stages", **of)
 
 
@@ -114,13 +119,15 @@ def stage_gradients(
         `with_smaller_W_Q` (the norm of W_K's gradient were W_Q a tenth of what it is);
         `diverged_at`.
     """
-    rows, parts = _documents(base.model, stages), []
-    looks = sorted({*range(0, stages.steps + 1, followed.every), stages.steps})
-    shown = DocumentBatches(rows, [0], base.batch, execution.device)(0)
+    parts, looks = [], sorted({*range(0, stages.steps + 1, followed.every), stages.steps})
     for number, one in enumerate(s for s in stages.settings if s.name in followed.settings):
         plan = Plan(base.batch, base.chunk, stages.steps, one.embedding, one.loss)
+        rows = _documents(base.model, stages, one.masked_attended)
+        shown = DocumentBatches(rows, [0], base.batch, execution.device)(0)
 
-        def observe(p: dict[str, Tensor], plan: Plan = plan) -> dict[str, Tensor]:
+        def observe(
+            p: dict[str, Tensor], plan: Plan = plan, shown: DocumentBatch = shown
+        ) -> dict[str, Tensor]:
             _, slopes = gradients(p, shown, plan.embedding, plan.loss)
             smaller = p | {name: SMALLER * p[name] for name in ("W_Q", "b_Q") if name in p}
             _, with_smaller = gradients(smaller, shown, plan.embedding, plan.loss)

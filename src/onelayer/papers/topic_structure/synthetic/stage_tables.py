@@ -15,12 +15,14 @@ from onelayer.papers.topic_structure.synthetic.tables import independent, joined
 from onelayer.settings.topic_structure_synthetic import TwoStageSettings
 
 # `studied`: `setting`, or `map` for all learning rates and starts of a panel.
-STAGE_KEYS = ["studied", "setting", "loss", "optimizer", "learning_rate", "noise", "seed"]
+# `masked`: `attended`, or `hidden` from attention.
+STAGE_KEYS = [
+    *("studied", "setting", "loss", "optimizer", "masked", "learning_rate", "noise", "seed"),
+]
 RATIO_KEYS = ["documents", "method", "tau"]
 TIMES = {"t_V": math.inf, "t_KQ": math.inf, "value_share_at_t_KQ": 1.0}  # and the most they can be
 IN_ORDER, CELLS_IN_ORDER = "share_in_order", "share_of_cells_in_order"
-# Beyond which share two stages are there: in most runs, or at any pair of a map.
-BEYOND = {IN_ORDER: 0.5, CELLS_IN_ORDER: 0.0}
+MOST = 0.5  # of a setting's runs: beyond this share two stages are there
 MEDIANS = ("t_V_median", "t_KQ_median")
 # Fewer runs cannot tell a share from a half, even if they all agree.
 LEAST_RUNS = 6
@@ -36,9 +38,9 @@ def tidy_stages(
 ) -> pd.DataFrame:
     """t_V and t_KQ of every run, and how many runs of each setting have t_V <= t_KQ.
 
-    Shares are judged where the two stages are claimed, of at least `LEAST_RUNS` runs: of a setting
-    whether most runs have them, and of a map whether any pair of learning rate and start does, for
-    the paper says that they hang on both. Of the setting that comes nearest to the paper's steps,
+    Shares are judged where the two stages are claimed, of at least `LEAST_RUNS` runs: whether most
+    runs have them. In how many cells of a map they are is counted and not judged: its cells were
+    chosen, and are no draws of anything. Of the setting that comes nearest to the paper's steps,
     which names neither loss nor rate, the medians are compared with these, `published`. Rows of
     `norms.two_stages` and the settings that they are of.
     """
@@ -48,12 +50,13 @@ def tidy_stages(
     for (kind, name), history in norms.groupby(["kind", "name"], sort=False):
         one, runs = settings[kind, name], stage_times(history)
         keys = {"studied": kind, "setting": name, "loss": one.loss, "optimizer": one.optimizer}
+        keys["masked"] = "attended" if one.masked_attended else "hidden"
         if kind == "map":
             # In how many cells of a panel most runs have the stages in order.
             hits = runs.groupby(["learning_rate", "noise"])["in_order"].mean() > 0.5
             note = "pairs of learning rate and noise"
-            cells = {"seed": ALL, "quantity": CELLS_IN_ORDER, "note": note} | _share(hits)
-            rows.append(keys | cells)
+            cells = {"quantity": CELLS_IN_ORDER, "value": hits.mean(), "n": len(hits)}
+            rows.append(keys | cells | {"seed": ALL, "note": note})
             continue
         keys |= {"learning_rate": one.learning_rate, "noise": one.noise}
         for run in runs.itertuples():
@@ -73,8 +76,12 @@ def tidy_stages(
     def compared(row: tuple) -> Comparison | None:
         if row.quantity in MEDIANS:
             return Number(None, kind="analogue")
-        claimed = settings[row.studied, row.setting].two_stages_expected and row.n >= LEAST_RUNS
-        return Direction(BEYOND[row.quantity], 1) if claimed and row.quantity in BEYOND else None
+        one = settings[row.studied, row.setting]
+        if row.quantity != IN_ORDER or not one.two_stages_expected or row.n < LEAST_RUNS:
+            return None
+        # Masked words are attended to in the paper's model and hidden in the authors'.
+        own = one.masked_attended == (one.embedding != "layer_norm")
+        return Direction(MOST, 1, kind="claim" if own else "analogue")
 
     return judge(table, [compared(row) for row in table.itertuples()])
 
@@ -155,7 +162,8 @@ def _counted(row: Mapping) -> str:
 def stage_notes(table: pd.DataFrame) -> list[str]:
     """What readers must know, the panels of the map with it."""
     panels = [
-        f"{row['setting']}: {_counted(row)} pairs of learning rate and noise, {worded(row)}"
+        f"{row['setting']}: {row['value'] * row['n']:.0f} of {row['n']:.0f} pairs of learning rate "
+        "and noise"
         for row in table[table["quantity"] == CELLS_IN_ORDER].to_dict("records")
     ]
     return [
@@ -170,6 +178,9 @@ def stage_notes(table: pd.DataFrame) -> list[str]:
         "what can be compared.",
         "With Adam the stages hang on its epsilon (1e-8): gradients of W_K start below it. The "
         "same run with the loss summed over the vocabulary instead of averaged has none.",
+        "Masked words are hidden from attention in the authors' code, and are among the words "
+        "attended to in the paper's model (`masked` in the CSV). With one-hot words the order of "
+        "the stages hangs on it.",
         "The stages need many documents: with a fifth of them, under mean squared loss, W_V learns "
         "them by heart and goes on growing, so that t_V comes after t_KQ.",
         "Times: mean [95%] of the runs that reach them, and the median, whose interval supposes "

@@ -59,10 +59,10 @@ def ratio_over_topics(words: TopicModelSettings, block: RatioOverTSettings) -> p
     """The optimal same-topic ratio over tau and T, and with both kinds of selection.
 
     Returns:
-        Rows `T`, `tau`, `selection`, `seed`, `alpha`, `beta`, `ratio`, `at_bound` (beta at the
-        least value that the optimiser may take).
+        Rows `T`, `tau`, `selection`, `seed`, `words` (of a document, fewest and most), `alpha`,
+        `beta`, `ratio`, `at_bound` (beta at the least value that the optimiser may take).
     """
-    results = []
+    results, words_of = [], "{:,} to {:,} words".format(*block.N)
     for T in block.T:
         for selection in ("proportion", "independent") if block.T[0] == T else ("proportion",):
             model = words.model_copy(update={"T": T, "selection": selection})
@@ -72,6 +72,7 @@ def ratio_over_topics(words: TopicModelSettings, block: RatioOverTSettings) -> p
                 W_V = closed_form.stage_one_optimum(vocabulary, rows)
                 best = tied.optimal_attention(vocabulary, rows, W_V)
                 keys = {"T": T, "tau": tau, "selection": selection, "seed": seed}
+                keys["words"] = words_of
                 at_bound = best["beta"] <= tied.LEAST * (1 + 1e-6)
                 results.append(keys | {"at_bound": at_bound} | best)
     return pd.DataFrame(results)

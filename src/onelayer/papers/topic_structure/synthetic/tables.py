@@ -368,7 +368,11 @@ def attention_by_optimizer(
         f"{evaluated_tokens} tokens: uniform attention is {1 / evaluated_tokens:g}. Ours: mean ± "
         "standard deviation over seeds.",
         "layer norm: what the authors' released code trains when asked for one-hot embeddings: a "
-        "token-type vector is added and a trainable LayerNorm follows. one hot: the paper's model. "
+        "token-type vector is added and a trainable LayerNorm follows. it hides masked "
+        "words from attention and frames documents by START and END. one hot: the paper's model; "
+        "here and in all that follow masked words are among those attended to. one hot two topics: "
+        "on documents of two topics, as the theory has them, in place of Dirichlet weights; "
+        "residual, tied and tied residual read these, too. "
         "frozen value: W_V frozen at stage 1's optimum, only W_K and W_Q trained (stage 2). "
         "residual: one hot, and a matrix takes each word to the output at its own position, past "
         "attention, as the residual stream of a transformer does; the paper has none. tied: "

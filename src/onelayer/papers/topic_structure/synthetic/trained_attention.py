@@ -50,7 +50,7 @@ def topic_attention(
     return averages, {
         "S": trained.observed["S"][-1, 0].double().numpy(),
         "weights": trained.observed["weights"][-1, 0].numpy(),
-        "document": _evaluation_documents(base.model, block)[0, : block.evaluated_tokens],
+        "document": _evaluation_documents(base.model, block, variant)[0, : block.evaluated_tokens],
     }
 
 
@@ -108,8 +108,8 @@ def _masked_documents(
     documents: int,
     use: str,
 ) -> data.CountRows:
-    of = {"concentration": block.concentration, "masked_attended": variant.frozen_value}
-    return data.draw(base.model, documents, block.N, use, **of)
+    of = {"concentration": block.concentration, "masked_attended": variant.masked_attended}
+    return data.draw(base.model, documents, block.N, use, tau=variant.tau, **of)
 
 
 def _runs(rates: Sequence[OptimizerSettings], seeds: int) -> list[Run]:
@@ -149,7 +149,7 @@ def _train(
     )
     of_runs = pd.DataFrame(runs)[["optimizer", "learning_rate", "seed"]]
     of_runs = of_runs.assign(variant=variant.name, diverged_at=trained.diverged_at.numpy())
-    documents = _evaluation_documents(base.model, block)
+    documents = _evaluation_documents(base.model, block, variant)
     counts, parts = attention.evaluation_counts(vocabulary, documents, tokens), []
     accountings = {
         "correct": attention.correct_topics(vocabulary),
@@ -164,9 +164,12 @@ def _train(
     return pd.concat(parts, ignore_index=True), trained
 
 
-def _evaluation_documents(words: TopicModelSettings, block: AttentionTableSettings) -> np.ndarray:
-    """Fresh unmasked documents, [documents, positions]."""
+def _evaluation_documents(
+    words: TopicModelSettings, block: AttentionTableSettings, variant: AttentionVariant
+) -> np.ndarray:
+    """Fresh documents like those of the training, unmasked, [documents, positions]."""
     rng = generator("topic documents", "evaluation")
-    weights = rng.dirichlet(np.full(words.T, block.concentration), block.evaluated_documents)
-    vocabulary = data.Vocabulary(words.T, words.v)
-    return data.draw_documents(rng, vocabulary, weights, block.N, framed=True)
+    of = variant.tau, block.concentration
+    weights = data.topic_weights(rng, words.T, block.evaluated_documents, *of)
+    vocabulary, framed = data.Vocabulary(words.T, words.v), not variant.masked_attended
+    return data.draw_documents(rng, vocabulary, weights, block.N, framed)
