@@ -217,7 +217,7 @@ def stage_two_ratio(ratios: pd.DataFrame, T: int) -> Figure:
     lowest, highest = theorems_band(ratios)
     axis.fill_between(
         taus, lowest * taus, highest, color="0.9", zorder=0, linewidth=0,
-        label=f"theorem's form, every point in it: {lowest:.2f} τ to {highest / T:.2f} T",
+        label=f"theorem's form, every optimum in it: {lowest:.2f} τ to {highest / T:.2f} T",
     )  # fmt: skip
     narrower = theorems_band(ratios[ratios["tau"] > 1])[0]
     axis.plot(

@@ -253,7 +253,7 @@ def stage_two_ratio(ratios: pd.DataFrame) -> pd.DataFrame:
     for key, group in ratios.groupby(RATIO_KEYS, sort=False):
         keys = dict(zip(RATIO_KEYS, map(str, key), strict=True))
         for quantity in ("ratio", "alpha", "beta"):
-            summary = over_runs(group[quantity], group["diverged_at"] >= 0)
+            summary = over_runs(group[quantity], group["diverged_at"] >= 0, 0.0)
             rows.append(keys | {"quantity": quantity} | summary)
     optimum = ratios[ratios["method"] == "optimum"]
     for documents, group in optimum.groupby("documents", sort=False):
