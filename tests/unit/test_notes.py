@@ -250,6 +250,13 @@ def test_the_phase_transition_moves_as_little_with_attentions_rate_as_is_told(ta
     assert power["low"] < -0.1 < power["high"]
 
 
+def test_a_frozen_decoder_slows_down_by_the_share_that_is_told(tables):
+    assert "by about three quarters of what it does under one that learns" in NOTES
+    slowing = rows(tables["scan_snap/rest"], quantity="slowing_down")
+    slowing = slowing.set_index("lr_Y_multiplier")["value"]
+    assert slowing[0] / slowing[1] == pytest.approx(0.75, abs=0.05)
+
+
 def test_topics_cohere_in_the_order_that_is_told(tables):
     assert "tomotopy is best, the settings of `config/coherent.yaml` come second" in NOTES
     held_out = rows(tables["topic_structure/topic_settings"], quantity="npmi_held_out")
