@@ -411,6 +411,42 @@ def test_differences_stand_beside_those_of_the_published_cells_that_ran(scan, sw
     expected = (at[0.5, 10] - at[0.5, 1] + at[3, 10] - at[3, 1]) / 2
     found = by.loc["lr_Y_multiplier_difference"]
     assert found["published"] == pytest.approx(expected)
+def test_a_rank_correlation_is_that_of_means_as_the_published_one_is():
+    """Not the mean of the seeds' own, which noise pulls to 0."""
+    rng = np.random.default_rng(0)
+    rising = np.broadcast_to(np.arange(4.0), (10, 2, 4))
+    noisy = claims.trend_of_means(rising + rng.normal(scale=1.5, size=rising.shape), "noisy")
+    alone = claims._trend(rising + rng.normal(scale=1.5, size=rising.shape)).mean()
+    assert noisy["value"] == pytest.approx(1) and alone < 0.8 and noisy["n"] == 10
+    assert noisy["low"] < 0.95 and noisy["high"] == pytest.approx(1)
+    sure = claims.trend_of_means(rising + rng.normal(scale=0.1, size=rising.shape), "sure")
+    assert sure["low"] == sure["high"] == pytest.approx(1)
+    assert np.isnan(claims.trend_of_means(rising[:1], "one")["low"])
+    for nothing in (rising[:0], np.zeros((3, 1, 4))):
+        assert claims.trend_of_means(nothing, "nothing")["n"] == 0
+
+
+def test_published_rank_correlations_are_granted_the_noise_of_their_means(scan, sweep):
+    by = synthetic_claims(scan, sweep).set_index("quantity")
+    cells = PUBLISHED[PUBLISHED["num_last"] == 3].set_index(["lr_Z", "lr_Y_multiplier"])
+    found = by.loc["lr_Y_multiplier_spearman"]
+    assert (
+        found["published"]
+        == np.sign(
+            [cells.loc[(z, 10), "published"] - cells.loc[(z, 1), "published"] for z in (0.5, 3)]
+        ).mean()
+    )
+    # Of a pair of cells the order turns with the chance of a normal difference.
+    chance = []
+    for z in (0.5, 3):
+        pair = cells.loc[[(z, 1), (z, 10)]]
+        spread = np.sqrt((pair["published_std"] ** 2).sum() / 10)
+        p = scipy.stats.norm.cdf(np.diff(pair["published"])[0] / spread)
+        chance.append(4 * p * (1 - p))
+    expected = np.sqrt(10 * np.sum(chance)) / 2
+    assert found["published_std"] == pytest.approx(expected, abs=0.1)
+
+
     stds = cells["published_std"].loc[[(0.5, 10), (0.5, 1), (3, 10), (3, 1)]]
     assert found["published_std"] == pytest.approx(np.sqrt((stds**2).sum()) / 2)
 
