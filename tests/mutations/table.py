@@ -1591,6 +1591,37 @@ FAULTS = [
     ),
     Fault(
         "papers/scan_snap/claims.py",
+        "float(changed) < least[assumption]",
+        "float(changed) != least[assumption]",
+        "tests/unit/test_scan_snap.py::test_claims_on_drops_transitions_and_changed_assumptions",
+        "a faster decoder and longer sequences break assumptions that they keep",
+    ),
+    Fault(
+        "papers/scan_snap/claims.py",
+        "float(_trend(grids.mean(axis=0)))",
+        "float(_trend(grids).mean())",
+        "tests/unit/test_scan_snap.py"
+        "::test_a_rank_correlation_is_that_of_means_as_the_published_one_is",
+        "the seeds' own rank correlations stand beside that of published means",
+    ),
+    Fault(
+        "papers/scan_snap/claims.py",
+        '(NO_WINNER, "abstract", "top1",',
+        '(NO_WINNER, "abstract", "top1_change",',
+        "tests/unit/test_scan_snap.py"
+        "::test_a_token_with_most_of_the_attention_has_won_whatever_it_had_before",
+        "a token that had attention from the start wins only with more than most of it",
+    ),
+    Fault(
+        "papers/scan_snap/claims.py",
+        "return bins[0], bins[-1]",
+        "return bins[0], bins[0]",
+        "tests/unit/test_scan_snap.py"
+        "::test_claims_on_text_compare_the_first_and_the_last_iteration",
+        "the rarest tokens are the most frequent ones",
+    ),
+    Fault(
+        "papers/scan_snap/claims.py",
         'kind = "claim" if training.name in own_text else "analogue"',
         'kind = "claim"',
         "tests/unit/test_scan_snap.py"

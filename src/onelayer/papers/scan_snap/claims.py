@@ -16,23 +16,25 @@ from onelayer.papers.scan_snap import entropy_sweep, measures
 from onelayer.papers.scan_snap.data import COMMON, DISTINCT, TOKEN_CHANCES
 from onelayer.papers.scan_snap.entropy_sweep import CLOSE, PUBLISHED_RUNS, pooled
 from onelayer.papers.scan_snap.measures import EARLY, SETTINGS, UNMOVED, slowing_down, spearman
-from onelayer.papers.scan_snap.text import uniform_entropy
+from onelayer.papers.scan_snap.text import FREQUENCY_BINS, uniform_entropy
 from onelayer.settings.scan_snap import TextTrainingSettings
 
 SYNTHETIC, TEXT = "synthetic", "text"
 # What rows are picked by, behind `onelayer.evidence.claims.KEYS`: the task; which training on text;
-# which assumption is changed, and to what; query tokens; the last iteration that is looked at.
-KEYS = {"task": SYNTHETIC, "training": "", "assumption": "", "changed": ""}
-KEYS |= {"num_last": "", "iterations": ""}
+# which assumption a setting is about, what it has there, and whether that is `BROKEN` or `KEPT`;
+# query tokens; the last iteration that is looked at; which tokens, by their ranks in the text.
+KEYS = {"task": SYNTHETIC, "training": "", "assumption": "", "changed": "", "assumption_is": ""}
+KEYS |= {"num_last": "", "iterations": "", "ranks": ""}
+BROKEN, KEPT = "broken", "kept"
 RAREST = 4  # tokens whose drop times are compared
 PLACES = {
     "positions": "abstract, assumption (a)",
     "length": "abstract, assumption (b)",
     "decoder": "abstract, assumption (c)",
 }
-# To what an assumption is changed, in words.
+# What a setting has in place of Fig. 4's, in words.
 CHANGED = {"positions": "{} positions", "length": "{} tokens", "decoder": "lr_Y / lr_Z = {}"}
-# What is said of a changed assumption: of the claims on the scan, these.
+# What is said of such a setting: of the claims on the scan, these.
 OF_CHANGES = ("common_mass_change", "gain_spearman", "slowing_down", "way_after")
 
 # Where the claims on synthetic sequences hold that have a direction and no number.
@@ -56,6 +58,7 @@ HOLDS = {
 # Between which a number lies by definition; a rank correlation between -1 and 1.
 ENDS = {
     "largest_attention": (0, 1),
+    "top1": (0, 1),
     "tokens_dropping": (0, DISTINCT),
     "common_mass_change": (-1, 1),
 }
@@ -65,10 +68,10 @@ RATES = (
     ("larger lr_Y/lr_Z, higher entropy", "lr_Y_multiplier", "lr_Z", 1),
     ("larger lr_Z, sparser attention", "lr_Z", "lr_Y_multiplier", -1),
 )
+RESAMPLES = 10_000  # of seeds, for the interval of a rank correlation of means
 # With what the paper's numbers are compared; no difference is no effect.
 BESIDE_PUBLISHED = Number(0.0, published_runs=PUBLISHED_RUNS)
 STILL = "a run stood still"
-RESAMPLES = 10_000  # of seeds, for the interval of a rank correlation of means
 # What a training without positions has in common with that which it stands beside.
 OF_A_TWIN = ("optimizer", "lr", "lr_feed_forward", "corpus")
 SPARSE, COMMON_LOSE = "attention becomes sparse", "common tokens lose attention"
@@ -92,14 +95,16 @@ RARE_GAIN, NO_WINNER = "rare tokens gain attention", "not winner-take-all"
         "tenth of the way still to come.",
         "Drop times and delays are of the four rarest distinct tokens, 1 the rarest. A phase "
         "transition is taken to be where attention stops gathering speed and begins to lose it.",
-        "Assumptions (a) to (c) of the abstract are changed one at a time, all else as in Fig. 4: "
-        "a learned logit and decoder column for every place; shorter and longer sequences than in "
-        "Fig. 4; a decoder that learns slower or faster than at the same rate as attention. Those "
-        "are other models or tasks than the paper's, and so is real text that is not WikiText, or "
-        "a training by another rule than SGD: analogues.",
-        "Over Fig. 6's cells: trends and differences are taken seed by seed, because a seed has "
-        "the same data and start under all learning rates; the published mean's own uncertainty "
-        "is granted.",
+        "Assumptions (a) to (c) of the abstract (column `assumption_is`): one setting is changed "
+        "at a time, all else as in Fig. 4. A learned logit and decoder column for every place, "
+        "shorter sequences than in Fig. 4, and a decoder that learns slower than attention break "
+        "one of them. Those are other models or tasks than the paper's, and so is real text that "
+        "is not WikiText, or a training by another rule than SGD: analogues. Longer sequences and "
+        "a decoder that learns faster keep all three.",
+        "Over Fig. 6's cells: differences are taken seed by seed, because a seed has the same data "
+        "and start under all learning rates. Rank correlations are those of means over seeds, as "
+        "the published ones are of published means (bootstrap over seeds); the interval is a point "
+        "where all resamples have the same order. The published means' own uncertainty is granted.",
         "The published cells themselves do not rise all the way with lr_Y/lr_Z: from three query "
         "tokens on, entropy falls from 1 to 2 before it rises to 10; the Spearman rows show it.",
     ],
@@ -114,6 +119,7 @@ RARE_GAIN, NO_WINNER = "rare tokens gain attention", "not winner-take-all"
     },
     settings={
         "scan_iterations": "scan_snap.scan.iterations",
+        "scan_length": "scan_snap.scan.length",
         "sweep_iterations": "scan_snap.entropy_sweep.iterations",
         "trainings": "scan_snap.language_model.trainings",
         "own_text": "own_text",
@@ -128,6 +134,7 @@ def scan_snap_claims(
     published: Path,
     text: list[pd.DataFrame],
     scan_iterations: int,
+    scan_length: int,
     sweep_iterations: int,
     trainings: list[TextTrainingSettings],
     own_text: list[str],
@@ -138,7 +145,7 @@ def scan_snap_claims(
         [
             *scan_claims(scan, scan_iterations),
             *transition_claims(transitions),
-            *changed_claims(changes, scan_iterations),
+            *changed_claims(changes, scan_iterations, scan_length),
             *sweep_claims(sweep, entropy_sweep.read_published(published), sweep_iterations),
             *text_claims(dict(zip(trainings, text, strict=True)), own_text, text_length),
         ]
@@ -273,22 +280,34 @@ def transition_claims(transitions: pd.DataFrame) -> list[Claim]:
     return claims
 
 
-def changed_claims(changes: pd.DataFrame, iterations: int) -> list[Claim]:
-    """The claims on the scan again where one assumption is changed: another model or task."""
+def changed_claims(changes: pd.DataFrame, iterations: int, length: int) -> list[Claim]:
+    """The claims on the scan again where positions, length or the decoder's speed are others.
+
+    Where that breaks an assumption it is another model or task than the paper's. `length` is that
+    of the scan's sequences.
+    """
     claims = []
     for (assumption, changed), runs in changes.groupby(["assumption", "changed"], sort=False):
-        words = CHANGED[assumption].format(changed)
+        words, broken = CHANGED[assumption].format(changed), _breaks(assumption, changed, length)
+        keys = {"assumption": assumption, "changed": changed}
+        keys["assumption_is"] = BROKEN if broken else KEPT
         claims += [
             claim._replace(
-                place=PLACES[assumption],
+                place=PLACES[assumption] if broken else "abstract",
                 setting=f"synthetic, {words}, {iterations} iterations",
-                kind="analogue",
-                keys=claim.keys | {"assumption": assumption, "changed": changed},
+                kind="analogue" if broken else "",
+                keys=claim.keys | keys,
             )
             for claim in scan_claims(runs, iterations)
             if claim.quantity in OF_CHANGES
         ]
     return claims
+
+
+def _breaks(assumption: str, changed: str, length: int) -> bool:
+    """Any positions do, sequences shorter than the scan's, and a decoder slower than attention."""
+    least = {"length": length, "decoder": 1}
+    return assumption not in least or float(changed) < least[assumption]
 
 
 def sweep_claims(sweep: pd.DataFrame, published: pd.DataFrame, iterations: int) -> list[Claim]:
@@ -358,6 +377,10 @@ def _rate_claims(sweep: pd.DataFrame, published: pd.DataFrame, iterations: int) 
                 if all_published:
                     value = float(of_grids(paper)[0])
                     claim = claim._replace(published=value, compared=BESIDE_PUBLISHED)
+                if quantity == "spearman":
+                    spread = _trend_std(theirs, across, along) if all_published else np.nan
+                    estimate = trend_of_means(grids, along, num_last)
+                    claim = claim._replace(estimate=estimate, published_std=spread)
                 if quantity == "difference":
                     spread = _contrast_std(theirs, along) if all_published else np.nan
                     # Of two rounded numbers; ranks are not rounded.
@@ -377,10 +400,6 @@ def over_sizes(differences: Sequence[Claim], side: int) -> list[Claim]:
     paper says that they are on one side of 0.
     """
     if len(differences) < 2 or any(claim.missing for claim in differences):
-                if quantity == "spearman":
-                    spread = _trend_std(theirs, across, along) if all_published else np.nan
-                    estimate = trend_of_means(grids, along, num_last)
-                    claim = claim._replace(estimate=estimate, published_std=spread)
         return []
     first, count = differences[0], len(differences)
     estimates = pd.DataFrame([claim.estimate for claim in differences])
@@ -421,25 +440,6 @@ def _trend(grids: np.ndarray) -> np.ndarray:
     return spearman(grids, columns).mean(axis=-1)
 
 
-def _contrast(grids: np.ndarray) -> np.ndarray:
-    """Mean over rows of last column minus first, [...]."""
-    return (grids[..., -1] - grids[..., 0]).mean(axis=-1)
-
-
-def _contrast_std(cells: pd.DataFrame, along: str) -> float:
-    """Standard deviation of the published `_contrast` over seeds, its cells as if independent.
-
-    How they vary together is not printed. In our runs together they vary 0.6 to 1.4 times as much.
-    """
-    ends = cells[cells[along].isin([cells[along].min(), cells[along].max()])]
-    return pooled(np.full(len(ends), 2 / len(ends)), ends["published_std"], np.arange(len(ends)))
-
-
-def text_claims(
-    text: Mapping[TextTrainingSettings, pd.DataFrame], own_text: Collection[str], length: int
-) -> list[Claim]:
-    """What attention does on real text; then trainings without positions beside their twins.
-
 def trend_of_means(grids: np.ndarray, *named: object) -> dict[str, float]:
     """`_trend` of means over seeds, as the published one is of means, with its 95% interval.
 
@@ -473,6 +473,25 @@ def _trend_std(cells: pd.DataFrame, across: str, along: str) -> float:
     return float(_trend(means + stds * noise).std() * np.sqrt(PUBLISHED_RUNS))
 
 
+def _contrast(grids: np.ndarray) -> np.ndarray:
+    """Mean over rows of last column minus first, [...]."""
+    return (grids[..., -1] - grids[..., 0]).mean(axis=-1)
+
+
+def _contrast_std(cells: pd.DataFrame, along: str) -> float:
+    """Standard deviation of the published `_contrast` over seeds, its cells as if independent.
+
+    How they vary together is not printed. In our runs together they vary 0.6 to 1.4 times as much.
+    """
+    ends = cells[cells[along].isin([cells[along].min(), cells[along].max()])]
+    return pooled(np.full(len(ends), 2 / len(ends)), ends["published_std"], np.arange(len(ends)))
+
+
+def text_claims(
+    text: Mapping[TextTrainingSettings, pd.DataFrame], own_text: Collection[str], length: int
+) -> list[Claim]:
+    """What attention does on real text; then trainings without positions beside their twins.
+
     Args:
         text: `text_training.tabulate_measures` of each training.
         own_text: names of the trainings that are the paper's own; the others are analogues.
@@ -496,7 +515,9 @@ def _on_text(training: TextTrainingSettings) -> str:
 
 
 def _most_frequent_and_rarest(measured: pd.DataFrame) -> tuple[str, str]:
-    bins = [name for name in measured["quantity"].unique() if name.startswith("received[")]
+    """Ranks of the most frequent tokens and of the rarest ones that the vocabulary has."""
+    quantities = set(measured["quantity"])
+    bins = [ranks for ranks in FREQUENCY_BINS if f"received[{ranks}]" in quantities]
     return bins[0], bins[-1]
 
 
@@ -512,31 +533,34 @@ def _text_claims(
     """What attention does between the first and the last iteration, of seeds that went through."""
     last = measured["iteration"].max()
     whole = measured[measured.groupby("seed")["iteration"].transform("max") == last]
-    change = _by_seed(whole, last) - _by_seed(whole, 0)
-    most_frequent, rarest = _most_frequent_and_rarest(whole)
-    weight = "change of the largest weight"
+    end = _by_seed(whole, last)
+    seeds = end.join((end - _by_seed(whole, 0)).add_suffix("_change"))
+    bins = _most_frequent_and_rarest(whole)
+    most_frequent, rarest = received = [f"received[{ranks}]_change" for ranks in bins]
+    ranks = dict(zip(received, bins, strict=True))
     keys = {"task": TEXT, "training": training.name, "iterations": int(last)}
     claims = [
         _claim(
-            claim, place, _on_text(training), f"{quantity}_change", change[quantity], note, holds,
-            **keys,
-        )._replace(seeds=change[quantity], kind=kind)
+            claim, place, _on_text(training), quantity, seeds[quantity], note, holds,
+            **keys, ranks=ranks.get(quantity, ""),
+        )._replace(seeds=seeds[quantity], kind=kind)
         for claim, place, quantity, holds, note in (
-            (SPARSE, "Fig. 7", "entropy", Direction(0, -1, TENTH * uniform),
+            (SPARSE, "Fig. 7", "entropy_change", Direction(0, -1, TENTH * uniform),
              "change of entropy (nats)"),
-            (SPARSE, "Fig. 7", "top1", Direction(0, 1, TENTH), weight),
-            (SPARSE, "Fig. 7", "sparse", Direction(0, 1, TENTH),
+            (SPARSE, "Fig. 7", "top1_change", Direction(0, 1, TENTH),
+             "change of the largest weight"),
+            (SPARSE, "Fig. 7", "sparse_change", Direction(0, 1, TENTH),
              "change of the share of keys below a tenth of uniform"),
             (COMMON_LOSE, "abstract", most_frequent, Direction(0, -1, TENTH),
              "change of attention on the most frequent tokens, uniform = 1"),
             (RARE_GAIN, "abstract", rarest, Direction(0, 1, TENTH),
              "change of attention on the rarest tokens, uniform = 1"),
-            # A token that gains more than half of all attention has most of it.
-            (NO_WINNER, "abstract", "top1", Direction(0.5, -1, TENTH * 0.5), weight),
+            # As of the synthetic task: a token with more than half of all attention has most of it.
+            (NO_WINNER, "abstract", "top1", HOLDS["largest_attention"],
+             "the largest weight at the end, mean over queries"),
         )
     ]  # fmt: skip
-    claims[-1] = claims[-1]._replace(seeds=None)  # they stand with the other claim on it
-    if not (change["loss"] < 0).all():
+    if not (seeds["loss_change"] < 0).all():
         claims = [claim._replace(missing=STILL) for claim in claims]
     return claims
 
@@ -550,9 +574,11 @@ def _position_claims(
     difference = _by_seed(without, last) - with_positions
     keys = {"task": TEXT, "training": training.name, "assumption": "positions", "iterations": last}
     note = "without positions minus with them, which have {:.3f}, at iteration {}"
+    bins = {f"received[{ranks}]": ranks for ranks in _most_frequent_and_rarest(with_them)}
     return [
         Claim("no positional encoding", PLACES["positions"], _on_text(training),
               f"{quantity}_without_positions", of_seeds(difference[quantity]),
-              note.format(with_positions[quantity].mean(), last), keys=KEYS | keys)
-        for quantity in ("loss", "entropy", "sparse", *_most_frequent_and_rarest(with_them))
+              note.format(with_positions[quantity].mean(), last),
+              keys=KEYS | keys | {"ranks": bins.get(quantity, "")})
+        for quantity in ("loss", "entropy", "sparse", *bins)
     ]  # fmt: skip
