@@ -7,6 +7,7 @@ import re
 import shutil
 import stat
 import subprocess
+import sys
 import tempfile
 import tracemalloc
 import zipfile
@@ -21,6 +22,7 @@ from hypothesis import strategies as st
 from rocrate_validator import services
 from rocrate_validator.models import Severity, ValidationSettings
 
+from onelayer import __version__
 from onelayer.__main__ import main as onelayer
 from onelayer.errors import OnelayerError
 from onelayer.evidence.tables import tidy, write_csv
@@ -754,6 +756,17 @@ def test_a_table_comes_out_again_to_the_byte_and_the_command_resumes(packed, tmp
     assert "fit.py: not the archive's" in refusal(lambda: again.main(packed, "table", **options))
 
 
+@pytest.mark.parametrize("path", ["../victim", "/victim", "scripts", "scripts/../link", "no file"])
+def test_modes_of_what_is_no_file_of_the_commit_are_refused(packed, tmp_path, path) -> None:
+    unpack_archive(packed, tmp_path / "run")
+    (tmp_path / "run/victim").write_text("mine")
+    proof = tmp_path / "run" / COMMIT
+    said = json.loads(proof.read_text())
+    proof.write_text(json.dumps(said | {"modes": said["modes"] | {path: "120000"}}))
+    line = refusal(lambda: proven_commit(tmp_path / "run/code", proof))
+    assert line == f"{COMMIT}: {path} is no file of the commit"
+
+
 # To cite
 
 
@@ -773,6 +786,22 @@ def test_no_text_breaks_bibtex(text) -> None:
     assert "\n\n" not in entry
     plain = re.sub(r"\\[{}]", "", entry)
     assert plain.count("{") == plain.count("}")
+
+
+def test_a_run_is_described_where_the_package_is_not_installed() -> None:
+    program = """
+import importlib.metadata as metadata
+installed = metadata.version
+def version(name):
+    if name == "onelayer":
+        raise metadata.PackageNotFoundError(name)
+    return installed(name)
+metadata.version = version
+from onelayer.report.crate.metadata import VERSION
+print(VERSION)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == f"{__version__}\n", done.stderr
 
 
 def test_the_citation_file_names_the_papers_that_bibtex_does() -> None:

@@ -4,11 +4,11 @@ Papers are declared in `onelayer.papers.works`, corpora and models in the settin
 of a work that its declaration does not say.
 """
 
-import importlib.metadata
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+import onelayer
 from onelayer.errors import OnelayerError
 from onelayer.evidence.tables import latex
 from onelayer.papers.works import WORKS, Work
@@ -16,7 +16,7 @@ from onelayer.report.records import enter, read_records, shown_files, steps_behi
 from onelayer.run.provenance import sums
 from onelayer.settings.kept import kept_settings
 
-VERSION = importlib.metadata.version("onelayer")
+VERSION = onelayer.__version__  # there without an installation, too
 SOFTWARE = Work(
     "onelayer",
     "software",

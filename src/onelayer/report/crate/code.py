@@ -70,7 +70,7 @@ def proven_commit(folder: Path, proof: Path) -> tuple[str, dict[str, str]]:
         The name, and the modes of files that are not plain.
 
     Raises:
-        OnelayerError: the commit has other files.
+        OnelayerError: the commit has other files, or a mode is of none of them.
     """
     try:
         if proof.stat().st_size > LARGEST:
@@ -83,6 +83,9 @@ def proven_commit(folder: Path, proof: Path) -> tuple[str, dict[str, str]]:
         raise OnelayerError(f"{proof.name}: not the commit of a run's code") from None
     if tree != _tree(folder, folder, modes):
         raise OnelayerError(f"{folder.name}/: not the files of the commit in {proof.name}")
+    proven = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    if strange := sorted(modes.keys() - proven):
+        raise OnelayerError(f"{proof.name}: {strange[0]} is no file of the commit")
     return _named("commit", text).hex(), modes
 
 
