@@ -31,10 +31,10 @@ from onelayer.run.liveness import remove_stale_locks
 from onelayer.run.occupancy import check_writable, memory_lost, occupy
 from onelayer.papers.findings import CLAIMS, FINDINGS
 from onelayer.run.portable import assignments
-from onelayer.run.provenance import script
+from onelayer.run.provenance import script, states
 from onelayer.report.registry import FOLDERS, Registry
 from onelayer.settings.block import Block
-from onelayer.settings.hub import HubDataset
+from onelayer.settings.hub import DiskFiles, HubDataset
 from onelayer.settings.kept import keep_settings
 from onelayer.settings.local_to_global import IntegrationSettings
 from onelayer.settings.models import CHECKPOINT_FILES, PICKLED_WEIGHTS, TOKENIZER_FILES

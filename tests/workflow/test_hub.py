@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -152,6 +153,14 @@ def test_files_of_this_machine_are_read_where_they_lie(fresh, tmp_path, monkeypa
     assert set(measured["iteration"]) == {0, 3} and set(measured["seed"]) == {0}
     ids = [int(i) for i in read_column([fresh / targets[0]], "id")]
     assert len(ids) == 50 and ids == sorted(ids) and ids[-1] >= 40
+
+    # Others in their place, of older dates.
+    for file in ("bart/config.json", "a.parquet"):
+        os.utime(tmp_path / file, (1, 1))
+    again = ("--dry-run", "--configfile", "overlay.yaml", "--", *targets[:2])
+    planned = snakemake(fresh, *again)
+    table = planned.stdout.split("Job stats:")[1].split("total")[0]
+    assert {"parse_articles", "copy_local_model"} <= set(table.split()), planned.stdout
 
 
 def test_parts_of_a_dataset_come_one_by_one_and_are_not_asked_for_again(hub, fresh):

@@ -2,6 +2,11 @@
 in_parts = {n: c.part_names() for n, c in settings.corpora.items() if c.parts > 1}
 in_one_piece = [n for n in settings.corpora if n not in in_parts]
 datasets = [n for n, c in settings.corpora.items() if isinstance(c.source, HubDataset)]
+own = [n for n, c in settings.corpora.items() if isinstance(c.source, DiskFiles)]
+files_parsed = lambda w: settings.corpora[w.corpus].files(f"results/corpus/{w.corpus}")
+files_of_part = lambda w: settings.corpora[w.corpus].files_of_part(
+    f"results/corpus/{w.corpus}", w.part
+)
 
 
 wildcard_constraints:
@@ -31,8 +36,10 @@ step(
     "parse_articles/{corpus}",
     (1000, 60),
     below("results/corpus/{corpus}", articles="articles.arrow", summary="summary.parquet"),
-    reads={"source": lambda w: settings.corpora[w.corpus].files(f"results/corpus/{w.corpus}")},
+    reads={"source": files_parsed},
     priority=3,
+    switches=step_switches
+    | {"found": lambda w: states(files_parsed(w)) if w.corpus in own else ""},
     where={"corpus": one_of(in_one_piece)},
     parse=lambda w: settings.corpora[w.corpus].parse,
 )
@@ -46,11 +53,9 @@ step(
         articles="articles/{part}.arrow",
         summary="summaries/{part}.parquet",
     ),
-    reads={
-        "source": lambda w: settings.corpora[w.corpus].files_of_part(
-            f"results/corpus/{w.corpus}", w.part
-        )
-    },
+    reads={"source": files_of_part},
+    switches=step_switches
+    | {"found": lambda w: states(files_of_part(w)) if w.corpus in own else ""},
     part=lambda w: settings.corpora[w.corpus].part(w.part),
 )
 named_corpora = [{"name": n, "settings": c} for n, c in settings.corpora.items()]

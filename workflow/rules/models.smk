@@ -54,17 +54,15 @@ step(
     localrule=True,
     hub=lambda w: settings.models[w.downloaded].hub,
 )
+# Those that are there: the step says what is missing.
+files_copied = lambda w: settings.models[w.copied].local.present([*CHECKPOINT_FILES, PICKLED_WEIGHTS])
 step(
     "copy_local_model/{copied}",
     (2500, 10),
     {"model": checkpoint_files("{copied}")},
-    reads={
-        # Those that are there: the step says what is missing.
-        "files": lambda w: settings.models[w.copied].local.present(
-            [*CHECKPOINT_FILES, PICKLED_WEIGHTS]
-        )
-    },
+    reads={"files": files_copied},
     priority=4,
+    switches=step_switches | {"found": lambda w: states(files_copied(w))},
     local=lambda w: settings.models[w.copied].local,
 )
 step(

@@ -239,6 +239,16 @@ def script(step: str, *blocks: object, purpose: str = "", **values: object) -> d
     }
 
 
+def states(files: Iterable[str]) -> str:
+    """Size and time of change of files that are no step's outputs, those that are there.
+
+    Among `params:` of a rule, another file at the same path is seen whatever its date; Snakemake
+    itself sees newer ones alone.
+    """
+    found = [path.stat() for path in map(Path, files) if path.exists()]
+    return " ".join(f"{file.st_size}:{file.st_mtime_ns}" for file in found)
+
+
 def sums(paths: Iterable[Path]) -> dict[str, str]:
     """SHA-256 of each file, by path."""
     return {str(path): file_sha256(path) for path in paths}
