@@ -283,6 +283,29 @@ def test_a_record_says_what_decided_the_outputs(source, tmp_path):
     }
 
 
+EDITED = """
+from onelayer.run import step as steps
+from onelayer.run.step import program
+
+@program(inputs="own", outputs="copy")
+def main(step):
+    step.outputs.copy.write_bytes(step.inputs.own.read_bytes())
+    step.inputs.own.write_text("edited")
+    steps.code_digest = steps.library_versions = lambda name: "edited"
+"""
+
+
+def test_a_record_names_what_ran_and_not_what_was_edited_meanwhile(source, tmp_path):
+    record, read = tmp_path / "record.json", file_sha256(source)
+    files = ("--own", source, "--copy", tmp_path / "copy", "--record", record)
+    run = run_program(tmp_path, EDITED, *files)
+    assert run.returncode == 0, run.stderr
+    written = json.loads(record.read_text())
+    assert written["inputs"] == {str(source): read}
+    assert written["code"] == code_digest("count_words")
+    assert written["libraries"] == library_versions("count_words")
+
+
 WARNING = """
 import os
 from pathlib import Path

@@ -7,6 +7,7 @@ alike: `python scripts/init_random_model.py --like IN --models OUT --settings '{
 import argparse
 import contextlib
 import errno
+import functools
 import gc
 import hashlib
 import importlib
@@ -86,14 +87,23 @@ class Step:
             else:
                 content.to_parquet(place, index=False, compression="zstd")
 
+    @functools.cached_property
+    def decided_by(self) -> dict[str, str | dict[str, str]]:
+        """Code, libraries and inputs as they are when this is first asked for."""
+        return {
+            "code": code_digest(self.name),
+            "libraries": library_versions(self.name),
+            "inputs": sums(self.files),
+        }
+
     def identity(self) -> str:
         """A digest of all that decides the outputs: settings, code, libraries, device, inputs."""
         decided_by = [
             self.settings.model_dump(mode="json"),
-            code_digest(self.name),
-            library_versions(self.name),
+            self.decided_by["code"],
+            self.decided_by["libraries"],
             self.device,
-            list(sums(self.files).values()),
+            list(self.decided_by["inputs"].values()),
             self.portable,
         ]
         return hashlib.sha256(json.dumps(decided_by, sort_keys=True).encode()).hexdigest()
@@ -189,6 +199,8 @@ def run(
                     job=_job(name, arguments.log),
                     portable=arguments.portable,
                 )
+                if record:
+                    _ = step.decided_by  # now: what is edited while the step runs decides nothing
                 with threadpool_limits(limits=_use_threads(block, inherits)):
                     main(step, **{setting: getattr(block, setting) for setting in asked})
             if step.portable:
@@ -426,15 +438,12 @@ def _write_record(
     record = {
         "step": step.name,
         "settings": step.settings.model_dump(mode="json"),
-        "code": code_digest(step.name),
-        "libraries": library_versions(step.name),
         "device": step.device,
         "portable": step.portable,
         "switches": {name: os.environ[name] for name in portable.SWITCHES if name in os.environ},
         "started": started.isoformat(timespec="seconds"),
         "ended": datetime.now(UTC).isoformat(timespec="seconds"),
-        "inputs": sums(step.files),
         "outputs": {str(path): digests[str(part)] for path, part in part_of.items()},
         "warnings": _warned(log_file),
-    }
+    } | step.decided_by
     place.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
