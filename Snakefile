@@ -58,7 +58,8 @@ if workflow.is_main_process and not is_module:
             "Snakemake's memory, .snakemake/metadata, is lost: it sees no change of settings or code "
             "since the results here were made. Had there been any: --forceall; if not: --touch"
         )
-    remove_stale_locks()
+    if not workflow.output_settings.dryrun:
+        remove_stale_locks()
 
 
 onstart:

@@ -17,13 +17,22 @@ def lock(tmp_path: Path, monkeypatch) -> Path:
     monkeypatch.chdir(tmp_path)
     path = tmp_path / liveness.FOLDER / "locks" / "0.output.lock"
     path.parent.mkdir(parents=True)
-    path.touch()
+    path.write_text("results/topics/a\nresults/records/fit_lda/a.json\n")
+    path.with_name("0.input.lock").write_text("results/counts/a\n")
     return path
 
 
 def test_the_locks_of_a_killed_run_are_removed(lock: Path) -> None:
     liveness.remove_stale_locks()
-    assert not lock.exists()
+    assert list(lock.parent.iterdir()) == []
+
+
+def test_the_locks_of_another_workflow_stay(lock: Path) -> None:
+    others = [lock.with_name(f"1.{kind}.lock") for kind in ("input", "output")]
+    for other in others:
+        other.write_text("results/a\nother/results/records/b\n")
+    liveness.remove_stale_locks()
+    assert sorted(lock.parent.iterdir()) == others
 
 
 def test_the_locks_of_a_step_that_is_alive_stay(lock: Path) -> None:

@@ -68,3 +68,11 @@ def test_a_configuration_that_is_not_there_is_refused_in_one_line(target, code):
     assert run.returncode != 0
     assert "CONFIG=config/missing.yaml: there is no such file" in run.stdout
     assert "Traceback" not in run.stdout and "snakemake" not in run.stdout
+
+
+def test_a_dry_run_removes_no_lock(fresh):
+    lock = fresh / ".snakemake/locks/0.output.lock"
+    lock.parent.mkdir(parents=True)
+    lock.write_text("results/x\nresults/records/x.json\n")
+    run = snakemake(fresh, "--dry-run", "--quiet", "--", "table_theorem_1")
+    assert run.returncode == 0 and lock.exists(), run.stdout

@@ -13,6 +13,7 @@ import threading
 from pathlib import Path
 
 FOLDER = Path(".snakemake")
+RECORDS = "results/records/"  # every step writes one
 RUN = "ONELAYER_RUN"  # the process whose steps these are, as the workflow says it
 
 
@@ -42,7 +43,10 @@ def _end_after(run: int) -> None:
 
 
 def remove_stale_locks() -> None:
-    """Remove Snakemake's lock files if no process that needs them is alive; then count as alive.
+    """Remove this workflow's lock files if no process that needs them is alive; count as alive.
+
+    They name records of steps, and have an input lock of the same number; those of another workflow
+    that works in this folder stay.
 
     A step that outlived its Snakemake keeps them in place until it ends, so that no second one
     writes the same files.
@@ -51,8 +55,10 @@ def remove_stale_locks() -> None:
     file = _open()
     with contextlib.suppress(OSError):  # somebody holds the shared lock, or there are no locks
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        for lock in FOLDER.glob("locks/*.lock"):
-            lock.unlink(missing_ok=True)
+        for lock in FOLDER.glob("locks/*.output.lock"):
+            if f"\n{RECORDS}" in "\n" + lock.read_text(encoding="utf-8", errors="replace"):
+                lock.with_name(lock.name.replace("output", "input")).unlink(missing_ok=True)
+                lock.unlink(missing_ok=True)
     _share(file)
 
 
