@@ -119,7 +119,7 @@ def test_a_run_that_was_not_portable_is_refused(run):
         sums_of(run)
 
 
-def test_sums_are_kept_and_compared(run, tmp_path):
+def test_sums_are_kept_and_compared(run, tmp_path, capsys):
     place = tmp_path / SUMS
     with pytest.raises(OnelayerError, match="no sums are kept yet"):
         main(run, place)
@@ -132,8 +132,12 @@ def test_sums_are_kept_and_compared(run, tmp_path):
     before = file_sha256(table)
     table.write_text("other")
     path.write_text(path.read_text().replace(before, file_sha256(table)))
-    with pytest.raises(OnelayerError, match="1 of 2 tables and weights differ"):
+    capsys.readouterr()
+    with pytest.raises(OnelayerError, match=r"1 of 2 tables and weights differ$"):
         main(run, place)
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == "The first step whose outputs differ is a_table:"
+    assert said[1].startswith(f"  results/tables/p/t.csv: here {file_sha256(table)[:8]}")
 
 
 @pytest.mark.parametrize("keep", [True, False])

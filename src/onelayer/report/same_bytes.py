@@ -9,6 +9,7 @@ the first to differ.
 import graphlib
 import json
 import platform
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -129,5 +130,7 @@ def main(results: Path, place: Path = REFERENCE / SUMS, keep: bool = False) -> s
         return f"{place}: sums of {len(ours['steps'])} steps"
     equal, text = compare_sums(ours, theirs)
     if not equal:
-        raise OnelayerError(text)
+        first, _, more = text.partition("\n")
+        sys.stdout.write(f"{more}\n")
+        raise OnelayerError(first)
     return f"\n{text}"
