@@ -421,6 +421,21 @@ def test_a_hub_that_must_not_be_asked_is_not_asked(hub, model, monkeypatch):
     assert hub.requests == []
 
 
+def test_a_hub_that_must_not_be_asked_is_not_needed_for_a_file_that_it_does_not_have(
+    hub, model, monkeypatch
+):
+    del hub.files[MODEL]["tokenizer_config.json"]  # as of BART
+    assert model.run().returncode == 0
+    for path in model.folder.iterdir():
+        path.unlink()
+    hub.requests.clear()
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    again = model.run()
+    assert again.returncode == 0, again.stderr
+    assert sorted(path.name for path in model.folder.iterdir()) == FILES
+    assert hub.requests == []
+
+
 # Corpora.
 
 
@@ -518,6 +533,9 @@ def test_a_dataset_that_cannot_be_had_is_refused_in_one_line(dataset, settings, 
         ("README.md", CARD.replace("20231101.en/train-*", "/etc/passw*"), "cannot tell its files"),
         ("README.md", "---\nconfigs: [\n---\n", "cannot tell its files"),
         ("../evil", "", "a file's path leads out of it: ../evil"),
+        ("x" * 300, "", "no file can be named 'xxx"),
+        ("wikitext/train-0.parquet/b", "", "no file can be named 'wikitext/train-0.parquet/b'"),
+        ("a\0b", "", r"no file can be named 'a\x00b'"),
         (SHARDS[1], "PAR1 cut off", "train-00001-of-00002.parquet: not a whole parquet file"),
     ],
 )

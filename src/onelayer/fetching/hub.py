@@ -16,7 +16,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from huggingface_hub import HfApi, constants, get_token, hf_hub_download, logging
+from huggingface_hub import (
+    _CACHED_NO_EXIST,
+    HfApi,
+    constants,
+    get_token,
+    hf_hub_download,
+    logging,
+    try_to_load_from_cache,
+)
 from huggingface_hub.errors import (
     DisabledRepoError,
     EntryNotFoundError,
@@ -121,6 +129,8 @@ class Repository:
             return error
         for kind, explanation in _EXPLANATIONS.items():
             if isinstance(error, kind):
+                if kind is OfflineModeIsEnabled and self._known_to_miss(file):
+                    kind, explanation = RemoteEntryNotFoundError, _MISSING
                 missing = kind is RemoteEntryNotFoundError
                 said = self._filled_in(explanation, file)
                 return MissingFileError(said) if missing else OnelayerError(said)
@@ -136,6 +146,12 @@ class Repository:
             self._filled_in("could not download {file} of {it} from {hub}: ", file) + reason
         )
 
+    def _known_to_miss(self, file: str) -> bool:
+        """Whether the client kept a note that this commit has no such file."""
+        where = {"repo_type": self.kind, "revision": self.settings.revision}
+        kept = try_to_load_from_cache(self.settings.repository, file, **where)
+        return kept is _CACHED_NO_EXIST
+
     def _filled_in(self, line: str, file: str) -> str:
         return line.format(
             kind=self.kind,
@@ -148,6 +164,7 @@ class Repository:
         )
 
 
+_MISSING = "{it} holds no file {file}"
 # In this order: a gated repository is reported as a kind of missing one.
 _EXPLANATIONS: dict[type[Exception], str] = {
     GatedRepoError: "{kind} {name} is gated: accept its conditions on its page on {hub}, and set "
@@ -156,7 +173,7 @@ _EXPLANATIONS: dict[type[Exception], str] = {
     RepositoryNotFoundError: "{kind} {name} is not on {hub}, or is private (HF_TOKEN is {token})",
     RevisionNotFoundError: "{kind} {name} has no commit {revision}: its page on {hub} lists them "
     "under 'Files and versions', 'History'",
-    RemoteEntryNotFoundError: "{it} holds no file {file}",
+    RemoteEntryNotFoundError: _MISSING,
     OfflineModeIsEnabled: "{file} of {it} is not in HF_HOME, and HF_HUB_OFFLINE forbids to ask "
     "{hub}",
 }

@@ -23,6 +23,12 @@ def _commit(revision: str) -> str:
     return revision
 
 
+def _repository(name: str) -> str:
+    if "--" in name or ".." in name or name.endswith(".git"):
+        raise ValueError("a hub has no repository whose name has -- or .., or ends in .git")
+    return name
+
+
 def _inside(path: str) -> str:
     if path.startswith("/") or not set(path.split("/")).isdisjoint({"", ".", ".."}):
         raise ValueError("a file is named by its path inside the repository")
@@ -55,7 +61,12 @@ Revision = Annotated[
     AfterValidator(_commit),
     Field(json_schema_extra={"pattern": "^[0-9a-f]{40}$"}),
 ]
-RepositoryName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*$")]
+_OF_A_REPOSITORY = r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,94}[A-Za-z0-9_])?"
+RepositoryName = Annotated[
+    str,
+    Field(pattern=f"^{_OF_A_REPOSITORY}/{_OF_A_REPOSITORY}$"),
+    AfterValidator(_repository),
+]
 RepositoryFile = Annotated[str, AfterValidator(_inside)]
 
 

@@ -5,6 +5,7 @@ empty files named as those of the repository; so that nothing but `onelayer.fetc
 retries and its sums, asks the hub, and only the files of that split are downloaded.
 """
 
+import errno
 import fnmatch
 import json
 from collections.abc import Iterator
@@ -24,13 +25,15 @@ from onelayer.errors import OnelayerError
 from onelayer.fetching.hub import Repository
 from onelayer.run.provenance import file_sha256
 from onelayer.run.step import scratch_folder
-from onelayer.settings.block import nearest
+from onelayer.settings.block import nearest, shown
 from onelayer.settings.corpus import DatasetPart
 from onelayer.settings.hub import HubDataset
 from onelayer.text.corpus.rows import Piece, read_rows
 from onelayer.text.corpus.storage import write_all
 
 CARD = "README.md"  # its head says which files are which configuration's
+# A ValueError, of what no system takes, has none.
+_NO_PATH = (None, errno.ENAMETOOLONG, errno.EEXIST, errno.ENOTDIR, errno.EILSEQ)
 MOST_NAMES = 20  # listed in an error
 
 
@@ -44,10 +47,15 @@ def split_files(repository: Repository, wanted: HubDataset, scratch: Path) -> li
     folder = scratch.resolve() / "listing"
     for name in repository.files():
         place = folder / name
-        if not place.resolve().is_relative_to(folder):
-            raise OnelayerError(f"{repository}: a file's path leads out of it: {name}")
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.touch()
+        try:
+            if not place.resolve().is_relative_to(folder):
+                raise OnelayerError(f"{repository}: a file's path leads out of it: {name}")
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.touch()
+        except (OSError, ValueError) as error:
+            if getattr(error, "errno", None) not in _NO_PATH:
+                raise
+            raise OnelayerError(f"{repository}: no file can be named {shown(name)}") from None
     if (folder / CARD).exists():
         repository.fetch(CARD, folder / CARD)
     try:
