@@ -194,13 +194,18 @@ def _planned(parsed: argparse.Namespace, overlay: str, targets: Sequence[str]) -
 
 
 def _check_name(name: str) -> None:
-    """Refuse the name of a model of the settings, or of a checkpoint of one: `bert-here-0`."""
+    """Refuse the name of a model of the settings, or of a checkpoint of one: `bert-here-0`.
+
+    A model's control is named after it: `random-7`. And its folder is beside that of the results.
+    """
     from onelayer.settings.root import default_settings  # no other command needs it
 
     settings = default_settings()
-    made = (name for model in settings.models for name in settings.checkpoints(model))
-    if name in {*settings.models, *made}:
-        raise OnelayerError(f"{name} is a model of the settings: give yours another --name")
+    for taken in (name, f"random-{name}"):
+        if taken in settings.models or settings.named_like_a_checkpoint_of(taken):
+            raise OnelayerError(f"{taken} is a model of the settings: give yours another --name")
+    if name == "results":
+        raise OnelayerError("results is the folder of the run: give your model another --name")
 
 
 def _source(parsed: argparse.Namespace) -> dict[str, object]:

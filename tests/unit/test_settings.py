@@ -3,7 +3,7 @@
 import copy
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import yaml
@@ -14,6 +14,7 @@ from onelayer.settings.pretraining import (
     AdamWSettings,
     ObjectiveSettings,
     PretrainingSettings,
+    PublishedRow,
     SizeSettings,
     TextSettings,
     TrainingSettings,
@@ -93,7 +94,25 @@ models.mine: {source: series, folders: {0: a}} =>
 {models.a: {source: series, folders: {9: x}}, models.a-9: {source: local, local: {path: y}}} =>
     models.a-9: a checkpoint of a series has this name
 {models.bert-here-0: {source: local, local: {path: y}}} =>
-    models.bert-here-0: a checkpoint of bert-here has this name; choose another
+    models.bert-here-0: bert-here-NUMBER is the name of a checkpoint of bert-here; choose another
+{models.bert-here-7: {source: local, local: {path: y}}} =>
+    models.bert-here-7: bert-here-NUMBER is the name of a checkpoint of bert-here; choose another
+{models.random-07: {source: pretrain, family: bert}} => models.random-07: random-NUMBER is
+models.bert-here.seeds: [0, 0, 0] => @: 0 is given twice; each once, found [0, 0, 0]
+models.random-bert.seeds: [1, 1] => @: 1 is given twice
+models.mine: {source: hub, hub: {repository: foo/bar--baz,
+    revision: 0123456789abcdef0123456789abcdef01234567}} =>
+    @.hub.repository: a hub has no repository whose name has -- or .., or ends in .git
+models.mine: {source: hub, hub: {repository: foo/bar.git,
+    revision: 0123456789abcdef0123456789abcdef01234567}} =>
+    @.hub.repository: a hub has no
+models.mine: {source: hub, hub: {repository: foo/bar.,
+    revision: 0123456789abcdef0123456789abcdef01234567}} =>
+    @.hub.repository: string should match
+models.mine: {source: hub, hub: {repository: foö/bar,
+    revision: 0123456789abcdef0123456789abcdef01234567}} =>
+    @.hub.repository: string should match
+models.minilm.published_as: brt => @: input should be 'bert', ... found 'brt'
 pretraining.tokens: {bert: 5} => pretraining: tokens has no budget for
 pretraining.corpus: [vital-articles, nowhere] => @: unknown name 'nowhere'
 
@@ -108,6 +127,7 @@ topics.lda.decay: 0.2 => @: ... greater than or equal to 0.5, found 0.2
 {topics.lda.passes: 0, topics.lda.decay: 7} => topics.lda.passes: ... topics.lda.decay: ... found 7
 topics.lda.alpha: 0 => @: ... greater than 0
 topics.lda.backend: mallet => @: ... 'tomotopy', found 'mallet'
+topics.held_out_seeds: [0, 1, 0] => @: 0 is given twice
 topics.ambiguity.thresholds: [] => @: ... at least 1
 topics.ambiguity.thresholds: [{count: 5}, {count: 5}] => @: top 5 is given twice
 topics.ambiguity.thresholds: [{count: 5, fraction: 0.1}] => @.0: give either count or fraction
@@ -120,6 +140,10 @@ topic_structure.wikipedia.corpus: vital-article =>
 topic_structure.wikipedia.models: minilm => @: input should be a valid list, found 'minilm'
 topic_structure.wikipedia.models: [minlm] =>
     @: unknown name 'minlm' (did you mean 'minilm'?) ... random
+topic_structure.wikipedia.models: [minilm, random, minilm] => @: minilm is given twice
+topic_structure.wikipedia.reading.models: [mnilm] => @: unknown name 'mnilm' (did you mean 'minilm'
+{portable: true, scan_snap.language_model.device: cuda} =>
+    scan_snap.language_model.device: cuda; a portable run computes on the CPU
 topic_structure.wikipedia.over_tokens.series: [minilm] => @: unknown name 'minilm'
 topic_structure.robustness.models: [minlm] => @: ... did you mean 'minilm'
 topic_structure.robustness.seeds: [0, 1, 0] => @: 0 is given twice; each once, found [0, 1, 0]
@@ -363,6 +387,24 @@ def test_the_budget_of_an_overlay_is_that_of_every_training(overlay) -> None:
     settings = load_settings(changed(f"pretraining.tokens: {budget}", copy.deepcopy(DEFAULT)))
     here = [name for name, model in DEFAULT["models"].items() if model["source"] == "pretrain"]
     assert {settings.pretraining_of(name, 0).tokens for name in here} == {budget}
+
+
+def test_a_grid_of_gaps_may_leave_a_number_as_it_is() -> None:
+    for key in ("taus", "v", "T", "p_m", "p_c", "d"):
+        case = f"topic_structure.synthetic.gap_grid.{key}: []"
+        settings = load_settings(changed(case, copy.deepcopy(DEFAULT)))
+        assert getattr(settings.topic_structure.synthetic.gap_grid, key) == []
+
+
+def test_other_numbers_of_documents_are_probed_at_once() -> None:
+    case = "probe.attention.parts: 200"
+    probing = load_settings(changed(case, copy.deepcopy(DEFAULT))).probe.attention.of(300)
+    assert (probing.documents, probing.parts) == (300, 1)
+
+
+def test_a_model_is_set_beside_a_row_that_is_published() -> None:
+    rows = (ROOT / "workflow/reference/topic_structure_wikipedia.csv").read_text().splitlines()[1:]
+    assert {row.split(",")[1] for row in rows} == set(get_args(PublishedRow))
 
 
 def test_each_family_has_its_own_budget() -> None:

@@ -8,7 +8,7 @@ step(
     {"measures": "results/calibration/{corpus}/{checkpoint}.parquet"},
     reads={"articles": articles, **known_words, **probed_model},
     texts=calibration.texts,
-    attention=probing.of(calibration.texts.documents, parts=1),
+    attention=probing.of(calibration.texts.documents),
     uncertainty=uncertainty,
     seed=calibration.seed,
 )

@@ -4,9 +4,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from onelayer.settings.block import Block, Name, Seed, Sha256
+from onelayer.settings.block import Block, Name, Seed, Sha256, each_once
 from onelayer.settings.hub import DiskFolder, DiskPath, HubRepository, HubRevisions, Tokens
-from onelayer.settings.pretraining import PretrainedModel, ShownModel
+from onelayer.settings.pretraining import PretrainedModel, PublishedRow, ShownModel
 
 # What a checkpoint consists of, wherever it comes from.
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json")
@@ -76,9 +76,9 @@ class RandomModel(ShownModel):
     """Where it comes from."""
     like: Name
     """The model whose configuration and tokenizer it takes."""
-    seeds: list[Seed] = Field(list(range(5)), min_length=1)
+    seeds: Annotated[list[Seed], each_once()] = Field(list(range(5)), min_length=1)
     """One model per seed; tables show their mean."""
-    published_as: str | None = "random"
+    published_as: PublishedRow | None = "random"
     """Row of the published table beside which this model is set."""
 
 

@@ -233,10 +233,13 @@ class InputSettings(Block):
     """Seed of which articles stand together, and of what is shuffled or drawn."""
 
 
+PublishedRow = Literal["bert", "albert", "bart", "electra", "roberta", "random"]
+
+
 class ShownModel(Credited):
     """What tables say of a model, wherever it comes from."""
 
-    published_as: str | None = None
+    published_as: PublishedRow | None = None
     """Row of the published table beside which this model is set (a series: whose colour it has)."""
     note: str = ""
     """What a reader of the table must know about this model."""
@@ -249,7 +252,7 @@ class PretrainedModel(ShownModel, OwnTraining):
     """Where it comes from."""
     family: FamilyName
     """Architecture, and with it the objective."""
-    seeds: list[Seed] = Field([0], min_length=1)
+    seeds: Annotated[list[Seed], each_once()] = Field([0], min_length=1)
     """One model per seed; tables show their mean."""
     inputs: InputSettings | None = None
     """What stands together in an input; null: words of one article, as they are."""

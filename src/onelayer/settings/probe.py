@@ -28,8 +28,8 @@ class AttentionProbeSettings(Computing):
         return self
 
     def of(self, documents: int, **changes: int) -> "AttentionProbeSettings":
-        """The same for so many documents."""
-        return self.model_copy(update={"documents": documents} | changes)
+        """The same for so many documents, probed at once."""
+        return self.model_copy(update={"documents": documents, "parts": 1} | changes)
 
     def part_names(self) -> list[str]:
         """Names of the parts, in order; none if the documents are probed at once."""

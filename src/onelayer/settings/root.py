@@ -1,6 +1,7 @@
 """The whole of `config.yaml` as one typed model, and readable errors for what does not fit."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import yaml
 from pydantic import Field
 
 from onelayer.errors import OnelayerError
-from onelayer.settings.block import Block, Name, check_plain, describe, nearest, shown
+from onelayer.settings.block import Block, Computing, Name, check_plain, describe, nearest, shown
 from onelayer.settings.calibration import CalibrationSettings
 from onelayer.settings.circuits import CircuitSettings
 from onelayer.settings.corpus import CorpusSettings
@@ -70,6 +71,12 @@ class Settings(Block):
         source = self.models[model]
         numbers = source.tokens if isinstance(source, SeriesModel) else self.seeds(model)
         return [f"{model}-{number}" for number in numbers] or [model]
+
+    def named_like_a_checkpoint_of(self, name: str) -> str | None:
+        """The model that is made here whose checkpoints have such names, by whatever seed."""
+        model, _, number = name.rpartition("-")
+        made_here = model in self.models and self.seeds(model)
+        return model if made_here and re.fullmatch("[0-9]+", number) else None
 
     def calibrated_models(self) -> list[str]:
         """The first model from elsewhere and the first pretrained here, as the tables show them.
@@ -187,6 +194,7 @@ def _check_references(settings: Settings) -> None:
         ("scan_snap.language_model.trainings: corpus", text.corpora, corpora),
         ("topic_structure.wikipedia.over_tokens.series", wikipedia.over_tokens.series, series),
         ("topic_structure.wikipedia.models", wikipedia.models, single),
+        ("topic_structure.wikipedia.reading.models", wikipedia.reading.models, single),
         (
             "topic_structure.wikipedia.topics_per_input.models",
             wikipedia.topics_per_input.models,
@@ -214,11 +222,15 @@ def _check_references(settings: Settings) -> None:
                     f"config: {key}: unknown name {shown(value)}{nearest(value, names)}; "
                     f"known: {', '.join(sorted(names))}"
                 )
-    taken = {f"{name}-{seed}": name for name in models for seed in settings.seeds(name)}
-    if clash := sorted(taken.keys() & models.keys()):
+    for name in sorted(models):
+        if made_here := settings.named_like_a_checkpoint_of(name):
+            raise OnelayerError(
+                f"config: models.{name}: {made_here}-NUMBER is the name of a checkpoint of "
+                f"{made_here}; choose another"
+            )
+    if settings.portable and (on_gpu := next(_on_gpu(settings), None)):
         raise OnelayerError(
-            f"config: models.{clash[0]}: a checkpoint of {taken[clash[0]]} has this name; choose "
-            "another"
+            f"config: {on_gpu}: cuda; a portable run computes on the CPU (device: cpu or auto)"
         )
     longest = settings.pretraining.size.longest
     made_here = [name for name in wikipedia.models if name in pretrained]
@@ -228,6 +240,15 @@ def _check_references(settings: Settings) -> None:
             f"{made_here[0]} reads at most pretraining.size.longest tokens, {longest}"
         )
     _check_parts(settings)
+
+
+def _on_gpu(part: object, *path: str) -> Iterator[str]:
+    """Keys of all devices in settings that are `cuda`."""
+    if isinstance(part, Computing) and part.device == "cuda":
+        yield ".".join([*path, "device"])
+    if isinstance(part, Block | dict):
+        for key, inside in dict(part).items():
+            yield from _on_gpu(inside, *path, str(key))
 
 
 def _size_name(size: Size) -> str:

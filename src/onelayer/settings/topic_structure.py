@@ -84,7 +84,7 @@ class WikipediaSettings(Block):
 
     corpus: Name
     """A corpus of `corpora`."""
-    models: list[Name] = Field(min_length=1)
+    models: Annotated[list[Name], each_once()] = Field(min_length=1)
     """Models of `models`, in the order of the tables' rows."""
     word_groups: list[WordGroup] = Field(min_length=2)
     """Words of the heat map of embedding dot products, topic by topic."""

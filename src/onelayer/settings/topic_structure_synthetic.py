@@ -423,9 +423,9 @@ class SyntheticSettings(SyntheticTraining):
                     "there is nothing to learn"
                 )
         grid = self.gap_grid
-        if max([grid.tau, *grid.taus]) >= self.model.T or grid.tau >= min(grid.T):
+        if max([grid.tau, *grid.taus]) >= self.model.T or any(grid.tau >= T for T in grid.T):
             raise ValueError("gap_grid: each tau must be below each T that it stands beside")
-        if (most := max(grid.p_c)) + self.model.p_r > 1:
+        if (most := max(grid.p_c, default=0)) + self.model.p_r > 1:
             raise ValueError(f"gap_grid.p_c: {most:g} + p_r = {self.model.p_r:g}: at most 1")
         return self
 

@@ -118,7 +118,7 @@ class TopicSettings(Block):
     """The vocabulary."""
     lda: LdaSettings
     """The topic model."""
-    held_out_seeds: list[Seed] = Field(min_length=1)
+    held_out_seeds: Annotated[list[Seed], each_once()] = Field(min_length=1)
     """Seeds: of each a random half of the articles, to which the topic model is fitted once more;
     its topics are judged by how coherent they are in the other half."""
     compared: list[NamedLda]
