@@ -122,6 +122,9 @@ def test_the_published_table_is_of_the_authors_model_and_all_else_is_an_analogue
         assert set(judged["kind"]) == kinds
         shifted = judged[judged["accounting"] == "shifted"]
         assert set(shifted["kind"]) == {"analogue"}
+    # It is of documents with Dirichlet weights.
+    other = attention_table(averages_of(0.0108), embedding="one_hot", tau=2)
+    assert other["published"].isna().all()
 
 
 def test_an_attention_ratio_is_judged_by_its_distance_from_one() -> None:

@@ -135,7 +135,8 @@ class AttentionVariant(Block):
     @property
     def printed(self) -> bool:
         """Whether the published table's rows are set beside it."""
-        return not self.frozen_value and self.embedding in ("one_hot", "layer_norm")
+        one_hot = self.embedding in ("one_hot", "layer_norm")
+        return one_hot and self.tau is None and not self.frozen_value
 
 
 class AttentionTableSettings(DocumentSettings):
