@@ -47,7 +47,7 @@ FAULTS = [
     ),
     Fault(
         "run/step.py",
-        "            list(sums(self.files).values()),\n",
+        '            list(self.decided_by["inputs"].values()),\n',
         "",
         "tests/unit/test_checkpoint.py"
         "::test_a_steps_state_is_of_its_settings_its_device_and_its_inputs",

@@ -110,8 +110,8 @@ def two_stage_map(norms: pd.DataFrame) -> Figure:
     widths = times.groupby("name", sort=False)["learning_rate"].nunique().to_list()
     noises = {frozenset(runs["noise"]) for _, runs in times.groupby("name")}
     figure, axes = plt.subplots(
-        1, len(names), figsize=(1.3 * MIDDLE, 3.0), width_ratios=widths, squeeze=False,
-        sharey=len(noises) == 1,
+        1, len(names), figsize=((0.4 + 0.3 * len(names)) * MIDDLE, 3.0), width_ratios=widths,
+        squeeze=False, sharey=len(noises) == 1,
     )  # fmt: skip
     norm = BoundaryNorm([1 / 64, 1 / 16, 1 / 4, 1 / 2, 1, 1.25, 2, 4, 16], 256, extend="both")
     for axis, name in zip(axes.flat, names, strict=True):
