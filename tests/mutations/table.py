@@ -970,8 +970,8 @@ FAULTS = [
     ),
     Fault(
         "text/pretraining/text.py",
-        "for i in batch[drawn_by]]",
-        'for i in batch["id"]]',
+        "            keys = [title or f",
+        "            _ = [title or f",
         "tests/unit/test_pretraining.py"
         "::test_an_article_of_two_corpora_is_held_out_of_both_or_of_none",
         "what is held out of one corpus is trained on in the other",
@@ -1935,10 +1935,25 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/wikipedia/probe/uncertainty.py",
-        "(1 + (null >= value).sum()) / (len(null) + 1)",
-        "(null >= value).sum() / len(null)",
+        "(1 + reached.sum()) / (len(null) + 1)",
+        "reached.sum() / len(null)",
         "tests/unit/test_probe_statistics.py::test_p_counts_the_value_among_its_permutations",
         "p can be 0",
+    ),
+    Fault(
+        "papers/topic_structure/wikipedia/probe/uncertainty.py",
+        "null >= value - ROUNDING * abs(value)",
+        "null >= value",
+        "tests/unit/test_probe_statistics.py"
+        "::test_a_tie_that_sums_in_another_order_hide_counts_in_p",
+        "a tie is lost to the order of a sum",
+    ),
+    Fault(
+        "text/models/tokenizer.py",
+        "owners = {ids[word]: word for word in sorted(ids, reverse=True)}",
+        "owners = {ids[word]: word for word in ids}",
+        "tests/unit/test_models.py::test_of_words_that_are_one_and_the_same_piece_one_is_known",
+        "which word of a shared piece is known depends on the order of the words",
     ),
     Fault(
         "papers/topic_structure/wikipedia/probe/uncertainty.py",

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from datasets import Dataset
+from tokenizers import normalizers
 
 from onelayer.papers.topic_structure.wikipedia import head_removal
 from onelayer.papers.topic_structure.wikipedia.figures import head_removal as figure_of
@@ -97,6 +98,16 @@ def test_a_text_without_known_words_asks_for_none(bert: Path) -> None:
     assert asked(bert, "the the", 0.5, 4) is None
 
 
+def test_another_spelling_of_the_same_piece_shows_no_topic(bert: Path) -> None:
+    tokenizer = load_tokenizer(bert)
+    tokenizer.normalizer = normalizers.BertNormalizer(strip_accents=True)
+    vocabulary = pd.DataFrame({"word": ["frog", "fróg"], "occurrences": 1})
+    topics = dict.fromkeys(vocabulary["word"], frozenset({0}))
+    questioner = Questioner(tokenizer, vocabulary, topics, STRUCTURE.wikipedia.head_removal, 32)
+    questions = questioner.ask("a", "the fróg frog", 4)
+    assert questions.positions.tolist() == [3] and not questions.same_topic.any()
+
+
 def test_a_replaced_word_shows_no_topic(bert: Path) -> None:
     for seed in range(20):
         questions = asked(bert, "frog toad", 0.4, None, seed)
@@ -147,6 +158,24 @@ def test_no_article_is_measured_that_was_probed_or_trained_on(corpus: tuple[Path
     assert len(unseen_articles([articles], [articles], [encoded], attention, few)) == 4
     everything = PROBED.but(documents=40)
     assert not len(unseen_articles([articles], [articles], [encoded], everything, settings))
+
+
+def test_an_id_of_another_corpus_is_another_article_and_a_title_the_same_one(
+    corpus: tuple[Path, Path], tmp_path: Path
+) -> None:
+    articles, other = tmp_path / "titled.arrow", tmp_path / "other.arrow"
+    write_articles(((str(i), f"title {i}", "a frog", None) for i in range(40)), articles, "here")
+    write_articles(((str(i), f"title {i + 39}", "frog", None) for i in range(40)), other, "there")
+    attention = PROBED.but(documents=10)
+    settings = STRUCTURE.wikipedia.head_removal.but(documents=40)
+    trained = unseen_articles([articles], [other], [corpus[1]], attention, settings)
+    alone = unseen_articles([articles], [], [], attention, settings)
+    assert set(trained["id"]) == set(alone["id"])  # title 39 is held out there
+    shifted = tmp_path / "shifted.arrow"
+    write_articles(((str(i), f"title {i + 1}", "frog", None) for i in range(40)), shifted, "there")
+    trained = unseen_articles([articles], [shifted], [corpus[1]], attention, settings)
+    read = {str(i + 1) for i in range(1, 40, 2)}
+    assert set(trained["id"]) == set(alone["id"]) - read and read & set(alone["id"])
 
 
 def test_every_seed_answers_the_same_questions(corpus, tmp_path: Path, bert: Path) -> None:
@@ -248,6 +277,23 @@ def test_without_a_difference_none_is_found() -> None:
         # Of same topic minus other words the margin is that of words of the topic.
         for words in (removals.SAME_TOPIC, removals.CONTRAST):
             assert by[removal, words] == pytest.approx(cost[removal, removals.SAME_TOPIC])
+
+
+def test_losses_of_words_that_nobody_asked_for_are_not_measured() -> None:
+    measured = losses(["0", "1"], RISES)
+    nothing = measured["words"] == "same_topic"
+    measured.loc[nothing, ["loss", "asked"]] = 0
+    found = head_removal.assemble({"a": measured}, {"a": MODEL}, SETTINGS)
+    silent = found[found["words"] != "other"]
+    assert silent["value"].isna().all() and set(silent["note"]) == {head_removal.NONE_ASKED}
+    assert set(silent["verdict"]) == {"", "not run"} and set(silent["seed"]) == {"all"}
+    assert found.loc[found["words"] == "other", ["value", "low", "high"]].notna().all(axis=None)
+    # In one document alone, which a third of all resamples leave out.
+    measured.loc[nothing & (measured["document"] == "3"), ["loss", "asked"]] = 2.0, 1
+    found = head_removal.assemble({"a": measured}, {"a": MODEL}, SETTINGS)
+    rare = found[(found["words"] == "same_topic") & (found["seed"] == "all")]
+    assert rare["value"].notna().all() and rare["low"].isna().all()
+    assert set(rare["verdict"]) == {"", "undecided"}
 
 
 def test_that_no_head_matters_is_not_said_of_a_model_that_has_not_learned() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from tokenizers import Tokenizer
+from tokenizers import Tokenizer, normalizers
 from transformers import BertModel
 
 from onelayer.compute.device import resolve_device
@@ -13,7 +13,7 @@ from onelayer.text.models.checkpoints import (
     load_checkpoint,
     save_random_checkpoint,
 )
-from onelayer.text.models.tokenizer import encode, load_tokenizer
+from onelayer.text.models.tokenizer import encode, load_tokenizer, piece_ids
 from tests.conftest import ROOT, run_step
 from tests.tiny_models import save_tiny_bert
 
@@ -37,6 +37,15 @@ def test_single_piece_words_are_traced_to_their_positions(tiny) -> None:
     # [CLS] frog , frog ##let ! toad [UNK] toad [SEP]
     assert encoded.words == ["frog", "toad", "toad"]
     assert encoded.positions == [1, 6, 8]
+
+
+def test_of_words_that_are_one_and_the_same_piece_one_is_known(tiny) -> None:
+    tokenizer = load_tokenizer(tiny)
+    tokenizer.normalizer = normalizers.BertNormalizer(strip_accents=True)
+    assert encode(tokenizer, "fróg frog", 9).ids[1:3] == [tokenizer.token_to_id("frog")] * 2
+    for words in (["fróg", "toad", "frog"], ["frog", "fróg", "toad"]):
+        assert set(piece_ids(tokenizer, words)) == {"frog", "toad"}
+    assert list(piece_ids(tokenizer, ["toad", "fróg"])) == ["toad", "fróg"]
 
 
 def test_a_text_is_cut_after_the_last_whole_word_that_fits(tiny) -> None:

@@ -394,8 +394,13 @@ def test_an_article_of_two_corpora_is_held_out_of_both_or_of_none() -> None:
     both = one.add_column("title", one["id"]).to_pandas()
     both = pd.concat([both, both.assign(id="p" + both["id"])], ignore_index=True)
     alone = encode_articles(one, tokenizer, SETTINGS.text)["held_out"]
-    rows = encode_articles(Dataset.from_pandas(both), tokenizer, SETTINGS.text, drawn_by="title")
+    ends = [len(one), 2 * len(one)]
+    rows = encode_articles(Dataset.from_pandas(both), tokenizer, SETTINGS.text, ends=ends)
     assert rows["held_out"][:] == [*alone, *alone]
+    untitled = Dataset.from_pandas(both.assign(title="", id=[*one["id"], *one["id"]]))
+    rows = encode_articles(untitled, tokenizer, SETTINGS.text, ends=ends)
+    first, second = np.reshape(rows["held_out"][:], (2, -1))
+    assert 0.1 < first.mean() < 0.3 and (first != second).any()
     several = PRETRAINING.but(corpus=["vital-articles", "dump-excerpt"])
     assert several.text_name == "vital-articles+dump-excerpt"
     assert PRETRAINING.text_name == "vital-articles"

@@ -346,6 +346,12 @@ def test_p_counts_the_value_among_its_permutations():
     assert uncertainty.permutation_p([3.0, 7.0], nulls) == 2 / 4
 
 
+def test_a_tie_that_sums_in_another_order_hide_counts_in_p():
+    one, other = 0.1 + 0.2 + 0.3, 0.3 + 0.2 + 0.1
+    assert one > other and uncertainty.permutation_p(one, [other, 0.0]) == 2 / 3
+    assert uncertainty.permutation_p(-other, [-one, -1.0]) == 2 / 3
+
+
 def empty_class_calls(name):
     """Every statistic on data whose class `name` has no pair."""
     rng = np.random.default_rng(0)

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
+from tokenizers import Tokenizer, normalizers
 
 from onelayer.errors import OnelayerError
 from onelayer.papers.topic_structure.wikipedia import robustness
@@ -197,6 +198,20 @@ def test_topic_models_are_measured_on_their_words_of_one_piece(tiny, plain_cosin
     filtered = whole["quantity"] == "words_kept"  # what the filter keeps, whatever the model
     assert (broken.loc[filtered, "value"] - whole.loc[filtered, "value"]).tolist() == [2, 2]
     pd.testing.assert_frame_equal(broken[~filtered], whole[~filtered])
+
+
+def test_words_that_share_a_piece_are_one_for_all_topic_models(tiny, plain_cosines) -> None:
+    model, tokenizer = tiny[0], Tokenizer.from_str(tiny[1].to_str())
+    tokenizer.normalizer = normalizers.BertNormalizer(strip_accents=True)
+    accented = pd.concat([VOCABULARY, pd.DataFrame({"word": ["fróg"], "occurrences": [1]})])
+    mixed = {fit: pd.concat([words, kept("fróg")]) for fit, words in KEPT.items()}
+    texts = ARTICLES.assign(text=ARTICLES["text"] + " fróg")
+    measured = [
+        repeated.measure_topic_models(model, tokenizer, texts, topics, accented, PROBE)
+        for topics in (KEPT, mixed)
+    ]
+    whole, same = (rows[rows["quantity"] != "words_kept"] for rows in measured)
+    pd.testing.assert_frame_equal(whole, same)
 
 
 def test_snapshots_are_measured_on_the_words_of_one_piece(tiny, plain_cosines) -> None:
@@ -394,3 +409,13 @@ def test_variance_shares_are_those_of_a_balanced_design() -> None:
     seeds = robustness.variance_shares(np.broadcast_to(np.arange(4.0), shape))
     assert seeds["seed"] == pytest.approx(1)
     assert all(np.isnan(share) for share in robustness.variance_shares(np.ones(shape)).values())
+
+
+@pytest.mark.parametrize("value", [0.1, 1.1, 1.3])
+def test_what_differs_by_rounding_alone_has_no_shares_and_no_spread(value: float) -> None:
+    shape = (2, 3, 5)
+    shares = robustness.variance_shares(np.full(shape, value))
+    assert all(np.isnan(share) for share in shares.values())
+    table = assembled(lambda fit: value)
+    varied = table["quantity"].str.contains("_sd|_eta2") & (table["model"] == "real")
+    assert set(table.loc[varied, "value"]) == {0.0}

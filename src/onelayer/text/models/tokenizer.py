@@ -90,9 +90,16 @@ def piece_id(tokenizer: Tokenizer, word: str) -> int | None:
 
 
 def piece_ids(tokenizer: Tokenizer, words: Iterable[str]) -> dict[str, int]:
-    """Ids of those of the words that are one piece, in the order given; see `piece_id`."""
+    """Ids of those of the words that are one piece of their own, in the order given.
+
+    See `piece_id`. Words that are one and the same piece are one word to the model (`allah` and
+    `allāh`, where a tokenizer strips accents): the alphabetically first of them has it.
+    """
     ids = {word: piece_id(tokenizer, word) for word in words}
-    return {word: piece for word, piece in ids.items() if piece is not None}
+    owners = {ids[word]: word for word in sorted(ids, reverse=True)}
+    return {
+        word: piece for word, piece in ids.items() if piece is not None and owners[piece] == word
+    }
 
 
 def _is_known(tokenizer: Tokenizer, encoding: Encoding, position: int) -> bool:

@@ -6,7 +6,7 @@ hold segments of (almost) one length, cut to the shortest, so that nothing is pa
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +19,7 @@ from onelayer.errors import OnelayerError
 from onelayer.run.step import scratch_folder
 from onelayer.settings.pretraining import TextSettings
 from onelayer.text.corpus.articles import tokens
-from onelayer.text.corpus.storage import BATCH, read_articles, write_rows
+from onelayer.text.corpus.storage import BATCH, open_rows, read_articles, write_rows
 
 ENCODED = Features({"ids": List(Value("int32")), "held_out": Value("bool")})
 
@@ -39,30 +39,36 @@ def encode_articles(
     tokenizer: Tokenizer,
     settings: TextSettings,
     place: Path | None = None,
-    drawn_by: str = "id",
+    ends: Sequence[int] = (),
 ) -> Dataset:
     """Encode every article, `id` and `text`; which are held out depends on their ids alone.
 
-    Articles of several corpora are `drawn_by` their `title`: one that is in two under different ids
-    is held out of both or of none. `place` is a file for what is encoded while it is used; None
+    Of several corpora, which `ends` says the last places of, it is their `title`: an article that
+    is in two under different ids is held out of both or of none. Of one without a title it is its
+    id and the number of its corpus. `place` is a file for what is encoded while it is used; None
     where `articles` are in memory.
 
     Returns:
         `ids`, word ids without special pieces, and `held_out`, of each article, in their order.
     """
 
-    def encode(batch: dict[str, list]) -> dict[str, list]:
+    def encode(batch: dict[str, list], places: list[int]) -> dict[str, list]:
         encodings = tokenizer.encode_batch(
             [tokens(text) for text in batch["text"]], is_pretokenized=True, add_special_tokens=False
         )
-        share = settings.held_out_share * 2**32
+        share, keys = settings.held_out_share * 2**32, batch["id"]
+        if ends:
+            corpora = np.searchsorted(ends, places, side="right")
+            titles = zip(batch["title"], corpora, keys, strict=True)
+            keys = [title or f"{corpus} {key}" for title, corpus, key in titles]
         return {
             "ids": [encoding.ids for encoding in encodings],
-            "held_out": [stable_seed("held out", i) < share for i in batch[drawn_by]],
+            "held_out": [stable_seed("held out", key) < share for key in keys],
         }
 
     return articles.map(
         encode,
+        with_indices=True,
         batched=True,
         batch_size=BATCH,
         remove_columns=articles.column_names,
@@ -77,9 +83,9 @@ def write_encoded(
     paths: Sequence[Path], tokenizer: Tokenizer, settings: TextSettings, path: Path
 ) -> None:
     """`encode_articles` of a corpus, or of several of one file each, into one Arrow file."""
-    drawn_by = "id" if len(paths) == 1 else "title"
+    ends = list(accumulate(len(open_rows(one)) for one in paths)) if len(paths) > 1 else []
     with scratch_folder(path) as scratch:
-        how = settings, scratch / "encoded.arrow", drawn_by
+        how = settings, scratch / "encoded.arrow", ends
         write_rows(encode_articles(read_articles(paths), tokenizer, *how), path)
 
 

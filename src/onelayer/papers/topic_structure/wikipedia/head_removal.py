@@ -40,6 +40,7 @@ from onelayer.settings.topic_structure import HeadRemovalSettings, NamedModel, b
 KEYS = ["model", "removal", "words", SEED]
 # What matters: a hundredth of a nat, 1% of the perplexity.
 MORE = Direction(0.0, 1, matters=0.01)
+NONE_ASKED = "no such word is asked for in these articles"
 DIFFERENCES = tuple(f"{LARGEST}_minus_{chosen}" for chosen in OTHERS)
 
 
@@ -123,14 +124,19 @@ def _rows(table: pd.DataFrame, model: ModelSettings, settings: UncertaintySettin
     documents = table["document"].nunique()
     means = dict(_means(table, settings))
     for (removal, words, quantity), replicates in _quantities(means).items():
-        measured = ~np.isnan(replicates).any(axis=1)
+        measured = ~np.isnan(replicates[:, 0])
+        if not measured.any():
+            row = {"removal": removal, "words": words, "quantity": quantity, "n": documents}
+            none = {"value": np.nan, SEED: ALL, "runs": over_seeds.runs(ALL, model)}
+            yield row | none | {"note": NONE_ASKED, "verdict": ""}
+            continue
         parts = [(ALL, measured)]
         if len(seeds) > 1:
             parts += [(seed, measured & (seeds == seed)) for seed in seeds]
         for seed, chosen in parts:
             if not chosen.any():
                 continue
-            low, high = bootstrap_interval(replicates[chosen, 1:].mean(axis=0), documents)
+            low, high = _interval(replicates[chosen, 1:].mean(axis=0), documents)
             mean = intervals.over_seeds(replicates[chosen, 0], float(low), float(high))
             says = [table["loss_of"].iloc[0], over_seeds.note(seed, model)]
             verdict, runs = over_seeds.undecided(model), over_seeds.runs(seed, model)
@@ -142,6 +148,14 @@ def _rows(table: pd.DataFrame, model: ModelSettings, settings: UncertaintySettin
             row = {"removal": removal, "words": words, "quantity": quantity, "n": documents}
             row |= dict(zip(("value", "low", "high"), mean, strict=True))
             yield row | {SEED: seed, "runs": runs, "note": note, "verdict": verdict}
+
+
+def _interval(resampled: np.ndarray, documents: int) -> tuple[float, float]:
+    """Over the resamples with such words, [R]; NaN where a tenth of them or more have none."""
+    usable = ~np.isnan(resampled)
+    if usable.mean() < 0.9:
+        return np.nan, np.nan
+    return bootstrap_interval(resampled[usable], documents)
 
 
 def _means(table: pd.DataFrame, settings: UncertaintySettings) -> Iterator[tuple]:
@@ -158,8 +172,9 @@ def _means(table: pd.DataFrame, settings: UncertaintySettings) -> Iterator[tuple
             .to_numpy()
             for column in ("loss", "asked")
         )
-        # A resample may hold no such word: a large share of them would show as NaN.
-        yield key, sums @ weights.T / np.maximum(counts @ weights.T, 1)
+        # Articles, or a resample of them, may hold no such word.
+        with np.errstate(invalid="ignore"):
+            yield key, sums @ weights.T / (counts @ weights.T)
 
 
 def _quantities(means: Mapping[tuple, np.ndarray]) -> dict[tuple[str, str, str], np.ndarray]:

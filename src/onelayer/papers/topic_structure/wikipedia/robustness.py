@@ -13,6 +13,7 @@ from onelayer.evidence.intervals import half_width
 from onelayer.evidence.tables import ALL, Report, interval_of, number, table, tidy
 from onelayer.papers.topic_structure.wikipedia import over_seeds
 from onelayer.papers.topic_structure.wikipedia.probe.measures import AT_EQUAL_DISTANCE
+from onelayer.papers.topic_structure.wikipedia.probe.uncertainty import ROUNDING
 from onelayer.settings.topic_structure import NamedModel, RobustnessSettings
 
 KEYS = ["model", "backend", "topics", "seed"]
@@ -104,7 +105,9 @@ def assemble(
             {"quantity": f"{quantity}_max", "value": values.max()},
         ]
         if values.size > 1:
-            summary.append({"quantity": f"{quantity}_sd", "value": values.std(ddof=1)})
+            spread = values.std(ddof=1)
+            spread = spread if _varies(spread, values.mean()) else 0.0
+            summary.append({"quantity": f"{quantity}_sd", "value": spread})
         if quantity in RATIOS and model not in random:
             contrary, text = sides(rows)
             changes = {"value": len(contrary), "note": text}
@@ -180,6 +183,7 @@ def _over_seeds(single: pd.DataFrame) -> pd.DataFrame:
     keys = ["model", "backend", "topics", "quantity"]
     groups = single.groupby(keys, sort=False)["value"]
     table = groups.agg(value="mean", sd="std", n="count").reset_index()
+    table["sd"] = table["sd"].where(_varies(table["sd"], table["value"]) | table["sd"].isna(), 0.0)
     half = half_width(table["sd"], table["n"])
     means = table.assign(low=table["value"] - half, high=table["value"] + half)
     spread = table.assign(value=table["sd"], quantity=table["quantity"] + "_sd")
@@ -226,7 +230,13 @@ def variance_shares(values: np.ndarray) -> dict[str, float]:
         "seed": ((values - cells[..., None]) ** 2).sum(),
     }
     total = ((values - centre) ** 2).sum()
-    return {name: float(part / total) if total > 0 else np.nan for name, part in squares.items()}
+    varies = _varies(np.sqrt(total / values.size), centre)
+    return {name: float(part / total) if varies else np.nan for name, part in squares.items()}
+
+
+def _varies(deviation: float | pd.Series, mean: float | pd.Series) -> bool | pd.Series:
+    """Whether values differ by more than their rounding."""
+    return deviation > ROUNDING * np.abs(mean)
 
 
 def readable(table: pd.DataFrame) -> pd.DataFrame:

@@ -57,14 +57,30 @@ def unseen_articles(
     Returns:
         As many of them as there are at most, maybe none, in the corpus's order.
     """
-    ids = pd.Series(list(read_column(paths, "id")))
-    seen = set(sample_articles(paths, attention)["id"])
+    probed = set(sample_articles(paths, attention)["id"])
+    own, others = _names(paths, paths), _names(trained_on, paths)
+    seen = {name for name in own if name[1] in probed}
     for path in encoded:
         held_out = open_rows(path).data.column("held_out").to_numpy()
-        seen.update(np.array(list(read_column(trained_on, "id")))[~held_out])
-    unseen = ~ids.isin(seen).to_numpy()
+        read = (name for name, out in zip(others, held_out, strict=True) if not out)
+        seen.update(read)
+    titles = {title for corpus, _, title in seen if title and not corpus}
+    unseen = np.array([name not in seen and name[2] not in titles for name in own])
     places = generator("unseen articles", settings.seed).permutation(np.flatnonzero(unseen))
     return at(read_articles(paths), np.sort(places[: settings.documents])).to_pandas()
+
+
+def _names(paths: Sequence[Path], own: Sequence[Path]) -> list[tuple[str, str, str]]:
+    """The file, id and title of each article; no file outside of the corpus in the files `own`.
+
+    Ids are those of a corpus. Articles of two are the same one if they have the same title, as
+    `write_encoded` has it.
+    """
+    return [
+        (str(path) if path in own else "", *name)
+        for path in paths
+        for name in zip(read_column([path], "id"), read_column([path], "title"), strict=True)
+    ]
 
 
 class Heads:
@@ -122,7 +138,7 @@ class Questions:
 class Questioner:
     """Hides words of texts, the same for every model that reads with the same tokenizer.
 
-    Only words of the topic model's vocabulary that are one piece are asked for.
+    Only words of the topic model's vocabulary that are one piece of their own are asked for.
 
     Args:
         vocabulary: rows `word`, `occurrences`; words that may be asked for.
@@ -139,9 +155,10 @@ class Questioner:
         settings: HeadRemovalSettings,
         max_tokens: int,
     ) -> None:
-        self.tokenizer, self.topics, self.settings = tokenizer, topics, settings
-        self.max_tokens, self._words = max_tokens, set(vocabulary["word"])
+        self.tokenizer, self.settings, self.max_tokens = tokenizer, settings, max_tokens
         pieces = piece_ids(tokenizer, vocabulary["word"])
+        self._words = set(pieces)
+        self.topics = {word: of for word, of in topics.items() if word in pieces}
         drawable = vocabulary[vocabulary["word"].isin(set(pieces))]
         self._pieces = np.array([pieces[word] for word in drawable["word"]])
         self._chances = (drawable["occurrences"] / drawable["occurrences"].sum()).to_numpy()

@@ -1,7 +1,8 @@
 """Topic labels of words, from the table of the ambiguity filter to the probe's arrays.
 
 Only words that are one piece in a model's tokenizer can be probed: an embedding and an attention
-weight belong to a piece. `labels_of` leaves out the others; every probe takes its words from it.
+weight belong to a piece. `labels_of` leaves out the others; every probe takes its words from it. Of
+words that share a piece one is left (`onelayer.text.models.tokenizer.piece_ids`).
 """
 
 from collections.abc import Collection, Iterable, Sequence

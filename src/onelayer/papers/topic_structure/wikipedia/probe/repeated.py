@@ -110,10 +110,12 @@ def measure_topic_models(
         OnelayerError: a topic model leaves no word that is one piece, or no pair of some class (it
             is named), or see `probe_attention`.
     """
+    # Of words that share a piece the same one is left for all topic models.
+    pieces = piece_ids(tokenizer, pd.concat(kept.values())["word"].unique())
     parts = []
     for fit, words in kept.items():
         with _named(fit):
-            parts.append(labels_of(words, [piece_ids(tokenizer, words["word"].unique())]))
+            parts.append(labels_of(words, [pieces]))
     variants = [variant for words in kept.values() for variant in variants_of(words)]
     labels = stack_labels(parts)
     how = labels, variants, probe.attention, progress

@@ -277,10 +277,12 @@ def permutation_p(values: ArrayLike, null: ArrayLike) -> float:
     """How often permuted topics give these trainings at least the ratio that was measured.
 
     (1 + number of permutations at or above the mean) / (P + 1): one-sided, the chance of such a
-    ratio under permuted labels whatever the shape of the null, and never below 1 / (P + 1).
+    ratio under permuted labels whatever the shape of the null, and never below 1 / (P + 1). What
+    differs by its rounding alone is a tie, and counts.
     """
     value, null = _mean_over_seeds(values, null)
-    return float((1 + (null >= value).sum()) / (len(null) + 1))
+    reached = null >= value - ROUNDING * abs(value)
+    return float((1 + reached.sum()) / (len(null) + 1))
 
 
 def _mean_over_seeds(values: ArrayLike, null: ArrayLike) -> tuple[float, np.ndarray]:
