@@ -18,7 +18,7 @@ from onelayer.papers.topic_structure.wikipedia.probe.measures import (
     measure_attention,
     measure_embeddings,
 )
-from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
+from onelayer.settings.probe import LONGEST, SHORTEST, AttentionProbeSettings, UncertaintySettings
 from onelayer.text.models.architecture import longest_text
 from onelayer.text.models.tokenizer import piece_ids
 from onelayer.text.topics.bag_of_words import list_words
@@ -42,8 +42,9 @@ def probe_topic_structure(
         texts: at least two; the model reads each once.
         topics: words of each topic by its name; or the words that a run kept,
             `results/topics/<corpus>/kept_words.parquet` (`overlap`, `threshold`, `topic`, `word`).
-            A word that is several pieces in the tokenizer is left out. Give a dozen words a topic
-            or so: resampled words must hold pairs of one topic and of two.
+            A word that is several pieces in the tokenizer is left out; of words that are one and
+            the same piece the alphabetically first is taken. Give a dozen words a topic or so:
+            resampled words must hold pairs of one topic and of two.
         max_tokens: texts are cut after the last whole word that fits (tokens, special ones
             included).
         uncertainty: resamples of texts and words, permutations of the topics, their seed; None:
@@ -65,11 +66,12 @@ def probe_topic_structure(
     uncertainty = UncertaintySettings() if uncertainty is None else uncertainty
     _check_types(model, tokenizer, uncertainty)
     texts = _checked_texts(texts)
-    longest = longest_text(model)
+    longest = min(longest_text(model), LONGEST)
     if not isinstance(max_tokens, int) or not SHORTEST <= max_tokens <= longest:
+        who = "the probe" if longest == LONGEST else "this model"
         raise OnelayerError(
             f"max_tokens: {max_tokens!r}; a whole number is needed, from {SHORTEST} to the "
-            f"{longest} tokens that this model reads"
+            f"{longest} tokens that {who} reads"
         )
     kept = _kept_words(topics)
     try:
@@ -92,8 +94,6 @@ def probe_topic_structure(
     return pd.concat(measures, ignore_index=True).drop(columns="seed")
 
 
-# Shorter texts hold no pair of words between the special tokens.
-SHORTEST = 8
 _WITHOUT_KEYS = re.compile(
     r"^topics\.ambiguity: threshold |; name the model in topics\S+| \(topics\.[^)]*\)"
 )
@@ -130,18 +130,32 @@ def _kept_words(topics: Mapping[str, Iterable[str]] | pd.DataFrame) -> pd.DataFr
         if missing := ", ".join(name for name in _COLUMNS if name not in topics):
             there = ", ".join(map(str, topics))
             raise OnelayerError(f"topics: no column {missing}; its columns: {there}")
-        return topics
+        if not pd.api.types.is_integer_dtype(topics["topic"]) or (topics["topic"] < 0).any():
+            raise OnelayerError("topics: column topic needs whole numbers from 0")
+        return _checked_words(topics)
     if not isinstance(topics, Mapping):
         given = type(topics).__name__
         raise OnelayerError(f"topics: words by topic, or a table, are needed, found {given}")
-    if single := [name for name, words in topics.items() if isinstance(words, str)]:
-        raise OnelayerError(f"topics: {single[0]}: one word was given; a list of words is needed")
+    for name, words in topics.items():
+        if isinstance(words, str) or not isinstance(words, Iterable):
+            given = "one word was given" if isinstance(words, str) else f"{words!r} was given"
+            raise OnelayerError(f"topics: {name}: {given}; a list of words is needed")
     if len(topics) < 2:
-        raise OnelayerError(f"topics: {', '.join(topics) or 'none'}; at least 2 are needed")
-    words = [(place, word.lower()) for place, words in enumerate(topics.values()) for word in words]
-    kept = pd.DataFrame(words, columns=["topic", "word"]).drop_duplicates(ignore_index=True)
+        named = ", ".join(map(str, topics)) or "none"
+        raise OnelayerError(f"topics: {named}; at least 2 are needed")
+    words = [(place, word) for place, words in enumerate(topics.values()) for word in words]
+    kept = _checked_words(pd.DataFrame(words, columns=["topic", "word"]))
+    kept = kept.assign(word=kept["word"].str.lower()).drop_duplicates(ignore_index=True)
     kept["overlap"] = "overlapping" if kept["word"].duplicated().any() else "disjoint"
     return kept.assign(threshold="given")
+
+
+def _checked_words(kept: pd.DataFrame) -> pd.DataFrame:
+    if wrong := [word for word in kept["word"] if not isinstance(word, str)]:
+        raise OnelayerError(f"topics: {wrong[0]!r} is no text; words are needed")
+    if kept.empty:
+        raise OnelayerError("topics: none of them has a word")
+    return kept
 
 
 def _occurrences(texts: Sequence[str], words: Sequence[str]) -> pd.DataFrame:

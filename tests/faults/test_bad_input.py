@@ -401,6 +401,16 @@ def test_remote_code_is_refused(model):
         load_checkpoint(model)
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("_attn_implementation_autoset", True), ("attn_implementation", None)],
+)
+def test_attention_of_no_repository_is_no_remote_code(model, key, value):
+    path = model / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {key: value}))
+    assert load_checkpoint(model).config._attn_implementation == "eager"
+
+
 def test_a_configuration_that_is_no_json_is_refused(model):
     (model / "config.json").write_text("{")
     with pytest.raises(OnelayerError, match=r"config\.json: not a JSON object"):

@@ -89,6 +89,7 @@ REFUSED: Mapping[str, list[Spoil]] = {
         *(configured(dtype="x"), configured(id2label="x"), configured(hidden_dropout_prob=7)),
         *(configured(pad_token_id=10**6), configured(layer_norm_eps="x")),
         *(configured(auto_map={"AutoModel": "a.b"}), configured(attn_implementation="a/kernel")),
+        configured(attn_implementation={"": "a/kernel"}),
         *(configured(_attn_implementation="a/kernel"), configured(is_encoder_decoder=True)),
         *holding(CONFIG, b"", b"null", b"5", b"\xff", b"[" * DEEP, b'{"a":' * DEEP, b"{}"),
         *(linked(CONFIG, "outside"), linked(CONFIG, "/nowhere"), linked(CONFIG, CONFIG)),

@@ -6,6 +6,7 @@ import pytest
 import torch
 from transformers import AutoModel
 
+from onelayer.papers.topic_structure.wikipedia.probe import attention, batches
 from onelayer.papers.topic_structure.wikipedia.probe.attention import probe_attention
 from onelayer.papers.topic_structure.wikipedia.probe.labels import labels_of, variants_of
 from onelayer.papers.topic_structure.wikipedia.probe.measures import measure_attention
@@ -134,6 +135,19 @@ def test_attention_that_looks_ahead_is_not_taken_for_causal():
     counter = PairCounter(cases.labels(rng, 6, 2), LENGTH, causal=True)
     with pytest.raises(ValueError, match="weights on later tokens"):
         counter.pair_sums(cases.attention(rng, 1, 1, 9), np.arange(9), np.zeros(9, int))
+
+
+@pytest.mark.parametrize("device", ["cpu", "gpu"])
+def test_a_blank_text_is_a_document_without_pairs(device, tmp_path, monkeypatch):
+    monkeypatch.setattr(attention, "on_gpu", lambda _: device == "gpu")
+    monkeypatch.setattr(batches, "fitting", lambda *_: 64)
+    monkeypatch.setattr(batches, "to_device", lambda array, _: torch.as_tensor(array))
+    folder = save_tiny("gpt2", tmp_path / "tiny")
+    found, _ = probed(folder, [TEXTS[0], " \n", TEXTS[1]])
+    without, _ = probed(folder, TEXTS[:2])
+    assert not found.distance_counts[1].any()
+    assert found.distance_sums[[0, 2]] == pytest.approx(without.distance_sums)
+    assert found.head_sums == pytest.approx(without.head_sums)
 
 
 @pytest.mark.parametrize("name", CAUSAL)

@@ -312,6 +312,15 @@ def test_a_checkpoint_and_its_tokenizer_come_out_of_a_folder(tmp_path, kind) -> 
             {"topics": {name: words[:2] for name, words in list(TOPICS.items())[:2]}},
             "^given, disjoint: .*ratio: the null .* does not vary: no z score; ",
         ),
+        ({"topics": {"a": [], "b": []}}, "^topics: none of them has a word$"),
+        ({"topics": {"a": ["frog", 5], "b": ["toad"]}}, "^topics: 5 is no text; words are needed$"),
+        ({"topics": {"a": 5, "b": ["toad"]}}, "^topics: a: 5 was given; a list of words"),
+        (
+            {"topics": kept_words().astype({"topic": str})},
+            "^topics: column topic needs whole numbers from 0$",
+        ),
+        ({"topics": kept_words().assign(word=5)}, "^topics: 5 is no text; words are needed$"),
+        ({"topics": kept_words()[:0]}, "^topics: none of them has a word$"),
         ({"texts": ["the", "the"]}, "none of 2 articles holds two different words"),
         ({"max_tokens": 4000}, "^max_tokens: 4000; .* from 8 to the 128 tokens that this model"),
         ({"max_tokens": 2.5}, "^max_tokens: 2.5; a whole number"),
@@ -325,6 +334,14 @@ def test_what_cannot_be_probed_is_one_line(tiny, change, message) -> None:
     given |= {"texts": TEXTS, "topics": TOPICS, "max_tokens": 32, "uncertainty": QUICK} | change
     with refused(message):
         onelayer.probe_topic_structure(**given)
+
+
+def test_no_more_tokens_are_asked_for_than_settings_allow(tiny) -> None:
+    tokenizer = tiny[1]
+    config = tiny_config("bert", tokenizer.get_vocab_size(), max_position_embeddings=9000)
+    model = AutoModel.from_config(config, attn_implementation="eager").eval()
+    with refused("^max_tokens: 8192; .* from 8 to the 4096 tokens that the probe reads$"):
+        onelayer.probe_topic_structure(model, tokenizer, TEXTS, TOPICS, max_tokens=8192)
 
 
 def test_the_ensemble_of_the_docstring_is_the_public_one() -> None:

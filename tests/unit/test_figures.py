@@ -147,6 +147,13 @@ def test_dot_products_keep_their_sign_and_colours_end_beside_the_diagonal() -> N
     assert bound == 0.5
 
 
+def test_a_model_that_knows_none_of_the_words_bounds_no_colours() -> None:
+    none, other = np.full((2, 2), np.nan), np.array([[8.0, 2], [2, 8]])
+    scaled, bound = wikipedia_figures.scaled_dots({"none": none, "other": other})
+    assert np.isnan(scaled["none"]).all() and bound == 0.25
+    assert wikipedia_figures.scaled_dots({"none": none})[1] == 1.0
+
+
 def test_ratio_counts_as_found_only_with_its_whole_interval_above_one() -> None:
     ratios = pd.DataFrame({"low": [0.99, 1.01, 1.01]}, index=[10, 20, 30])
     z = pd.Series([9.0, 2.9, 3.1], index=[10, 20, 30])

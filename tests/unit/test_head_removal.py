@@ -8,6 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import transformers
 from datasets import Dataset
 from tokenizers import normalizers
 
@@ -132,6 +133,33 @@ def test_a_causal_model_has_no_masked_words(tmp_path: Path) -> None:
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | {"architectures": ["GPT2LMHeadModel"]}))
     assert "no masked-word head of gpt2" in load_word_model(folder, load_tokenizer(folder))
+
+
+@pytest.mark.parametrize(
+    ("family", "head"), [("deberta-v2", "DebertaV2ForMaskedLM"), ("mpnet", "MPNetForMaskedLM")]
+)
+def test_heads_that_cannot_be_removed_are_a_row_that_says_so(tmp_path, family, head) -> None:
+    folder = save_tiny(family, tmp_path / family)
+    getattr(transformers, head)(transformers.AutoConfig.from_pretrained(folder)).save_pretrained(
+        folder
+    )
+    tokenizer = load_tokenizer(folder)
+    vocabulary = pd.DataFrame({"word": WORDS[:-1], "occurrences": 1})
+    questioner = Questioner(tokenizer, vocabulary, {}, STRUCTURE.wikipedia.head_removal, 32)
+    articles = pd.DataFrame({"id": ["a", "b"], "text": "the frog toad"})
+    ratios = pd.DataFrame({"seed": "all", "overlap": "disjoint", "threshold": "top 2"}, range(4))
+    ratios = ratios.assign(layer=[1, 1, 2, 2], head=[1, 2] * 2, ratio=range(4))
+    found = measure_removal([folder], [], articles, questioner, ratios)
+    assert "heads can only be removed from all of them" in found["missing"].item()
+
+
+def test_a_mask_may_be_the_first_piece(tmp_path: Path) -> None:
+    folder = save_tiny("bert", tmp_path / "bert", published=True)
+    swapped = json.loads((folder / "tokenizer.json").read_text())
+    pieces = swapped["model"]["vocab"]
+    pieces["[MASK]"], pieces["[PAD]"] = pieces["[PAD]"], pieces["[MASK]"]
+    (folder / "tokenizer.json").write_text(json.dumps(swapped))
+    assert load_word_model(folder, load_tokenizer(folder)).mask == 0
 
 
 @pytest.fixture

@@ -245,6 +245,14 @@ def test_probed_articles_come_from_the_whole_corpus_and_from_each_place_once(tmp
     assert other != drawn
 
 
+def test_articles_of_two_parts_that_have_one_id_are_refused(tmp_path):
+    paths = [tmp_path / f"{part}.arrow" for part in range(2)]
+    for path in paths:
+        write_articles([("7", "", "a frog", None)], path, "here")
+    with pytest.raises(OnelayerError, match=f"^{tmp_path}: two articles have the same id '7'; "):
+        sample_articles(paths, PROBED)
+
+
 def test_attention_sums_of_parts_add_up():
     def sums(documents: list[str], query: list[int], value: float) -> AttentionSums:
         places = np.array(query), np.array([1] * len(query)), np.array([3] * len(query))

@@ -67,6 +67,14 @@ def test_attention_of_words_is_that_of_their_pieces_summed_over_keys_and_average
         assert found[layer, head, query, key] == pytest.approx(slow, abs=1e-6)
 
 
+def test_words_behind_those_that_a_model_reads_have_no_attention(tmp_path) -> None:
+    folder = save_tiny("bert", tmp_path / "short", max_position_embeddings=8)
+    words = ["frog"] * 5 + ["froglet", "toad"]  # [CLS], 5, 2, 1, [SEP]
+    found = reading.word_attention(load_checkpoint(folder), load_tokenizer(folder), words)
+    assert found.shape[2:] == (7, 7)
+    assert found[:, :, :5, :5].all() and not found[:, :, 5:].any() and not found[..., 5:].any()
+
+
 def test_weights_survive_as_bytes_to_a_hundredth_of_their_root() -> None:
     weights = np.linspace(0, 1, 101)
     read = np.frombuffer(base64.b64decode(reading.stored(weights)), np.uint8)

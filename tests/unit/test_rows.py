@@ -108,6 +108,18 @@ def test_rows_that_nest_without_end_are_refused_before_a_reader_dies_of_them(tmp
         read(tmp_path / "a.jsonl", format="json")
 
 
+@pytest.mark.parametrize("more", range(3))
+def test_a_long_line_is_one_and_its_texts_are_no_levels(tmp_path, more) -> None:
+    # What is cut after 64 kB is a text, at any of its characters, or ends one.
+    text = "x" * more + '\\"[' * 20_000 + "[" * 100_000
+    json_lines(tmp_path / "a.jsonl", {"text": text})
+    assert read(tmp_path / "a.jsonl", format="json")[0][2] == text
+    deep = '{"text": "x", "a": ' + "[" * 10_000
+    (tmp_path / "b.jsonl").write_text(json.dumps({"text": text}) + "\n" + deep)
+    with pytest.raises(OnelayerError, match=r"b\.jsonl: line 2 nests more than 256 levels"):
+        read(tmp_path / "b.jsonl", format="json")
+
+
 def test_brackets_of_a_text_are_no_levels(tmp_path) -> None:
     text = "[{" * 2000 + '"'
     json_lines(tmp_path / "a.jsonl", {"text": text})

@@ -4,6 +4,8 @@ from pydantic import Field, model_validator
 
 from onelayer.settings.block import Block, Computing, Seed, Threaded, part_names
 
+SHORTEST, LONGEST = 8, 4096  # tokens; shorter texts hold no pair of words between special tokens
+
 
 class AttentionProbeSettings(Computing):
     """One forward pass per document; all thresholds and both overlap modes at once."""
@@ -12,7 +14,7 @@ class AttentionProbeSettings(Computing):
     """Articles probed, drawn without replacement (documents)."""
     parts: int = Field(ge=1, le=9999)
     """Probe them in so many parts, each by a job of its own."""
-    max_tokens: int = Field(ge=8, le=4096)
+    max_tokens: int = Field(ge=SHORTEST, le=LONGEST)
     """Articles are cut after the last whole word that fits (tokens, special ones included)."""
     reference_length: int = Field(ge=1)
     """Weights are multiplied by length / this, so that documents of any length compare (tokens)."""

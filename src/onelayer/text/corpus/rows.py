@@ -151,7 +151,7 @@ def _check_utf8(plain: Path, path: Path) -> None:
 
 
 DEEPEST = 256  # levels by which 64 kB of JSON may nest
-_QUOTED = re.compile(rb'"(?:[^"\\]|\\.)*"?', re.DOTALL)
+_QUOTED = re.compile(rb'"(?:[^"\\]|\\.)*("?)', re.DOTALL)
 _STEP = np.zeros(256, dtype=np.int32)
 _STEP[list(b"[{")], _STEP[list(b"]}")] = 1, -1
 
@@ -163,14 +163,25 @@ def _nests(piece: bytes) -> int:
     return int(_STEP[np.frombuffer(_QUOTED.sub(b"", piece), np.uint8)].cumsum().max(initial=0))
 
 
+def _cut_text(piece: bytes) -> bytes:
+    """What a piece of a line leaves open: a quotation mark, and a backslash at the cut; or none."""
+    *_, last = None, *_QUOTED.finditer(piece)
+    return b"" if last is None or last[1] else b'"' + piece[last.end() :]
+
+
 def _check_json(plain: Path, path: Path) -> None:
     """Refuse rows that are `null` or nest deeply: pyarrow's reader does not survive them."""
+    number, before = 1, b""  # of the line; of a text in which a long line was cut
     with open(plain, "rb") as file:
-        for number, line in enumerate(iter(lambda: file.readline(1 << 16), b""), 1):
-            if line.strip(b" \t\r\n,[]") == b"null":
+        while piece := file.readline(1 << 16):
+            if piece.strip(b" \t\r\n,[]") == b"null":
                 raise OnelayerError(f"{path}: line {number} is null; a row is an object")
-            if _nests(line) > DEEPEST:
+            if _nests(before + piece) > DEEPEST:
                 raise OnelayerError(f"{path}: line {number} nests more than {DEEPEST} levels")
+            if piece.endswith(b"\n"):
+                number, before = number + 1, b""
+            else:
+                before = _cut_text(before + piece)
 
 
 BOM = "\ufeff"  # the mark with which some editors begin a file in UTF-8; no word of it

@@ -62,7 +62,7 @@ def _check_values(config: Mapping, named: object) -> None:
     And attention by compiled code that a repository on a hub holds, which transformers would run.
     """
     for key, value in config.items():
-        if "implementation" in key and not (isinstance(value, str) and "/" not in value):
+        if "implementation" in key and "/" in str(value):  # `owner/name`, or one for each part
             raise OnelayerError(f"{named} asks for remote code ({key}), which is refused")
         most = MOST_MODULES if _OF_MODULES.search(key) else MOST_SIZE
         if isinstance(value, int) and abs(value) > most:

@@ -325,10 +325,17 @@ def word_groups(
 
 
 def scaled_dots(dots: Mapping[str, np.ndarray]) -> tuple[dict[str, np.ndarray], float]:
-    """Dot products over each model's largest, and the largest of all off the diagonals, in size."""
-    scaled = {name: matrix / np.nanmax(np.abs(matrix)) for name, matrix in dots.items()}
+    """Dot products over each model's largest, and the largest of all off the diagonals, in size.
+
+    A model may know none of the words, or one alone: it bounds nothing.
+    """
+
+    def largest(values: np.ndarray) -> float:
+        return float(np.nanmax(np.abs(values), initial=0.0))
+
+    scaled = {name: matrix / (largest(matrix) or 1.0) for name, matrix in dots.items()}
     off_diagonal = ~np.eye(len(next(iter(scaled.values()))), dtype=bool)
-    return scaled, max(float(np.nanmax(np.abs(matrix[off_diagonal]))) for matrix in scaled.values())
+    return scaled, max(largest(matrix[off_diagonal]) for matrix in scaled.values()) or 1.0
 
 
 @figure(

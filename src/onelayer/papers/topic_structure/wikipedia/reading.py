@@ -21,6 +21,7 @@ from transformers import PreTrainedModel
 from onelayer.papers.topic_structure.wikipedia.probe.labels import tightest_variant
 from onelayer.settings.topic_structure import ReadingSettings, ShownCheckpoint
 from onelayer.text.corpus.articles import tokens
+from onelayer.text.models.architecture import longest_text
 from onelayer.text.models.checkpoints import forward, load_checkpoint
 from onelayer.text.models.tokenizer import load_tokenizer
 from onelayer.text.pretraining.storage import read_snapshots
@@ -64,10 +65,16 @@ def word_attention(
 ) -> np.ndarray:
     """Attention from word to word, float32 [L, H, W, W]; special tokens get what a row lacks of 1.
 
+    Words behind those that the model reads at once neither give nor get any.
+
     Args:
         words: as `onelayer.text.corpus.articles.tokens` splits them.
     """
+    longest, read = longest_text(model), len(words)
     encoding = tokenizer.encode(list(words), is_pretokenized=True)
+    while len(encoding.ids) > longest:
+        read -= 1
+        encoding = tokenizer.encode(list(words[:read]), is_pretokenized=True)
     weights = forward(model, encoding.ids).cpu().numpy()
     pieces = np.zeros((len(encoding.ids), len(words)), dtype=np.float32)
     for place, word in enumerate(encoding.word_ids):

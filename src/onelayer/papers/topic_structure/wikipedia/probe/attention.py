@@ -40,10 +40,19 @@ def sample_articles(
 
     The draw depends on the seed and the corpus alone, so that all models see the same articles.
     `part` says which part of those drawn (counted from 0); None: all of them.
+
+    Raises:
+        OnelayerError: two of those drawn have the same id, in two parts of the corpus.
     """
     articles = read_articles(paths)
     order = generator("probed articles", settings.seed).permutation(len(articles))
     places = np.sort(order[: settings.documents])
+    ids = pd.Series(at(articles, places).select_columns(["id"])["id"][:])
+    if ids.duplicated().any():
+        raise OnelayerError(
+            f"{paths[0].parent}: two articles have the same id {ids[ids.duplicated()].iloc[0]!r}; "
+            "ids must differ in all parts of a corpus"
+        )
     if part is not None:
         places = np.array_split(places, settings.parts)[part]
     return at(articles, places).to_pandas()
@@ -117,6 +126,8 @@ def sums_by_document(
 ) -> Iterator[tuple[int, PairSums]]:
     """The sums of every text, with its place among them; on a GPU the longest texts come last.
 
+    A text without a token, a blank one where no special tokens are added, has none.
+
     Raises:
         OnelayerError: `max_tokens` exceeds what the model can read.
     """
@@ -133,10 +144,13 @@ def sums_by_document(
     def read(text: str) -> EncodedText:
         return encode(tokenizer, text, settings.max_tokens)
 
-    def one(encoded: EncodedText) -> PairSums:
-        attention = forward(model, encoded.ids)
-        return counter.pair_sums(attention, encoded.positions, encoded.indices(index))
+    def one_by_one() -> Iterator[tuple[int, PairSums]]:
+        for place, text in enumerate(progress(texts, unit="doc")):
+            if (encoded := read(text)).ids:
+                attention = forward(model, encoded.ids)
+                words = encoded.positions, encoded.indices(index)
+                yield place, counter.pair_sums(attention, *words)
 
     if on_gpu(model.device):
         return sums_in_batches(model, [read(text) for text in texts], index, counter, progress)
-    return enumerate(one(read(text)) for text in progress(texts, unit="doc"))
+    return one_by_one()

@@ -67,7 +67,8 @@ def _batches(model: PreTrainedModel, texts: Sequence[EncodedText]) -> list[list[
     """Places of texts of one length, as many together as the GPU has memory for; shortest first."""
     by_length: dict[int, list[int]] = defaultdict(list)
     for place, text in enumerate(texts):
-        by_length[len(text.ids)].append(place)
+        if text.ids:
+            by_length[len(text.ids)].append(place)
     layers, heads = model.config.num_hidden_layers, model.config.num_attention_heads
     batches = []
     for tokens, places in sorted(by_length.items()):

@@ -120,6 +120,8 @@ def attention_between_words(
     parts = []
     for document, text in enumerate(progress(texts, unit="doc")):
         encoded = encode(tokenizer, text, settings.max_tokens)
+        if not encoded.ids:
+            continue
         attention = forward(model, encoded.ids).cpu()
         scale = {"corrected": 1.0, "as it is": settings.reference_length / len(encoded.ids)}
         columns = []

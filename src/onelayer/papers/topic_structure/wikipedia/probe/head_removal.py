@@ -315,7 +315,10 @@ def measure_removal(
             return without_losses(model)
         by_head = ratios[ratios["seed"] == seed].pivot_table("ratio", "layer", "head")
         heads = Heads(by_head.to_numpy(), questioner.settings.heads_share)
-        losses = removal_losses(model, questioner, heads, articles, execution.progress)
+        try:
+            losses = removal_losses(model, questioner, heads, articles, execution.progress)
+        except OnelayerError as error:
+            return without_losses(str(error))
         parts.append(losses.assign(seed=seed))
         kinds.add(model.kind)
     table = pd.concat(parts, ignore_index=True)
