@@ -1104,11 +1104,11 @@ FAULTS = [
     ),
     Fault(
         "papers/decision_lists/joint.py",
-        "start, tolerance) + dominant",
-        "start, tolerance)",
+        '"which": "LA"',
+        '"which": "LM"',
         "tests/oracle/test_decision_lists.py"
         "::test_the_largest_eigenvalue_is_not_the_most_negative_one",
-        "the shift of the second iteration is not taken back",
+        "the eigenvalue of largest magnitude for the largest",
     ),
     Fault(
         "papers/decision_lists/joint.py",

@@ -271,6 +271,21 @@ def test_the_slowest_seed_must_be_perfect_when_the_window_begins(holds, steps, v
     assert table.loc["observed_step", "verdict"] == ""
 
 
+def test_runs_that_miss_the_hypotheses_are_promised_nothing():
+    """Of two runs the noise lets one meet them; the other is not perfect until step 90."""
+    one_of_two = near([True, False], [1.0, 90.0])
+    table = tables.theorem_2(one_of_two)
+    by = table.set_index("quantity")
+    assert by.loc["hypotheses_hold", ["value", "n"]].tolist() == [0.5, 2]
+    assert by.loc["latest_step", ["value", "n", "verdict"]].tolist() == [1.0, 1, "reproduced"]
+    assert by.loc["window_first_step", "value"] == 10.0
+    shown = tables.readable_theorem_2(table)
+    assert shown["hypotheses"].tolist() == ["hold in 50% of 2 runs"]
+    found = assembled(theorem_2=table).set_index("quantity")
+    worst = found.loc["largest_step_to_window_ratio"]
+    assert worst[["value", "n", "verdict"]].tolist() == [0.1, 1, "reproduced"]
+
+
 def test_sequences_drawn_once_are_an_analogue_of_the_population_loss():
     table = tables.theorem_2(near(True, [1.0, 2.0], trained_on="200")).set_index("quantity")
     assert table.loc["latest_step", ["verdict", "kind"]].tolist() == ["reproduced", "analogue"]

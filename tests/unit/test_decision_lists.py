@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
 
 from onelayer.papers.decision_lists import attention, constants, data, full, joint, model, reduced
 from onelayer.papers.decision_lists.reduced import Setting
-from onelayer.settings.decision_lists import DescentRun, FullRun, SampledRun
+from onelayer.settings.decision_lists import DescentRun, FullRun, NearStart, SampledRun
 
 # t* of an implementation written without sight of this one; it tests for perfection on a grid of
 # times and so is late, by up to 2%.
@@ -199,9 +201,10 @@ def test_training_both_near_cp_is_perfect_within_100_steps(epsilon, scale):
     rows = model.rows_of(lists, sequences)
     c = constants.theorem_1_scale(12, 4)
     if scale == "theorem 2":
-        c = constants.theorem_2_scale(12, 4, epsilon)
+        loss = partial(constants.starting_loss, 12, 4)
+        c = constants.theorem_2_scale(4, epsilon, loss)
     W, V = joint.perturbed_start(rng, lists, c, epsilon, runs=4)
-    eta = 1 / joint.largest_eigenvalue(rng, W[0], V[0], rows, 1e-3)
+    eta = 1 / joint.largest_eigenvalue(rng, W[0], V[0], rows)
     runs = joint.train_joint(W, V, rows, eta, 100)
     assert (runs.first_perfect <= 100).all()
 
@@ -249,10 +252,27 @@ def test_a_query_that_is_wrong_again_has_no_time():
 
 
 def test_scale_of_theorem_2_solves_its_own_equation():
-    c = constants.theorem_2_scale(32, 2, 0.5, delta=20.0)
+    c = constants.theorem_2_scale(2, 0.5, partial(constants.starting_loss, 32, 2), delta=20.0)
     loss = constants.starting_loss(32, 2, c)
     assert c == pytest.approx(10 * 2**2 * loss / 20.0 + 4 * 0.5 * 2, rel=1e-10)
     _, lists, sequences = problem(8, 3, 2)
     zero = torch.zeros(8, 8, dtype=torch.float64)
     at_start = model.loss(zero, torch.from_numpy(5 * lists.matrix), model.rows_of(lists, sequences))
     assert float(at_start) == pytest.approx(constants.starting_loss(8, 3, 5.0), rel=1e-12)
+
+
+def test_theorem_2_takes_its_loss_at_each_runs_own_start(monkeypatch):
+    starts, train = [], joint.train_joint
+
+    def watched(W, V, rows, *how, **others):
+        starts.append(float(model.loss(W, V, rows)[0]))
+        return train(W, V, rows, *how, **others)
+
+    monkeypatch.setattr(joint, "train_joint", watched)
+    block = NearStart(L=8, n=3, m=2, epsilon=[2.0], delta=0.5, seeds=[0, 1], steps=1)
+    near = joint.near_runs([block])
+    assert starts[0] != pytest.approx(starts[1], rel=1e-3)
+    np.testing.assert_allclose(near["starting_loss"], starts, rtol=1e-12)
+    np.testing.assert_allclose(near["c"], 10 * 9 * near["starting_loss"] / 0.5 + 4 * 2 * 3)
+    np.testing.assert_allclose(near["largest_a"], near["starting_loss"] - 6 * 2 / 3)
+    np.testing.assert_allclose(near["least_a"], np.sqrt(4 * 2 * near["starting_loss"] / 2))

@@ -229,7 +229,7 @@ def test_means_and_medians_of_the_two_stages_stand_in_another_order(tables):
 def test_theorem_2s_hypotheses_hold_where_nearly_all_tokens_are_in_a_sequence(tables):
     assert "all but one to three of 22 to 40 tokens" in NOTES
     table = tables["decision_lists/theorem_2"]
-    holds = table[(table["quantity"] == "hypotheses_hold") & (table["value"] == 1)]
+    holds = table[(table["quantity"] == "hypotheses_hold") & (table["value"] > 0)]
     holds = holds[holds["trained_on"] == "all"]
     missing = holds["vocabulary"] - holds["sequence_length"]
     assert (missing.min(), missing.max()) == (1, 3)

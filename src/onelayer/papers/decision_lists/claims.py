@@ -210,21 +210,21 @@ def _factors(table: pd.DataFrame) -> list[Claim]:
 
 
 def _theorem_2(table: pd.DataFrame) -> list[Claim]:
-    """The slowest seed beside the window, where the hypotheses hold; first the worst.
+    """The slowest of the runs that meet the hypotheses beside their window; first the worst.
 
     Sequences that are drawn once are no population loss: an analogue.
     """
     keys, claims = [*SIZES, "epsilon", "delta", "trained_on"], []
     for (*size, epsilon, delta, drawn), rows in table.groupby(keys, sort=False):
         by = rows.set_index("quantity")
-        if by.loc["hypotheses_hold", "value"] != 1:
+        if by.loc["hypotheses_hold", "value"] == 0:
             continue
         latest, first = by.loc["latest_step"], by.loc["window_first_step", "value"]
         population = str(drawn) == ALL
         setting = f"{_size(size)}, ε {epsilon:.15g}{_mass(delta)}"
         setting += "" if population else f", {drawn} sequences"
-        note = f"first perfect step of the slowest seed; the window: {first:,.0f} to "
-        note += f"{by.loc['window_last_step', 'value']:,.0f}"
+        note = "first perfect step of the slowest run that meets the hypotheses; the window: "
+        note += f"{first:,.0f} to {by.loc['window_last_step', 'value']:,.0f}"
         step = "latest_perfect_step", alone(latest["value"], latest["n"]), note
         bound = UpperBound("bound" if population else "analogue")
         missing = _unreached(by.loc[["latest_step"]])
@@ -239,8 +239,8 @@ def _theorem_2(table: pd.DataFrame) -> list[Claim]:
             continue
         shares = [claim.estimate["value"] / claim.published for claim in starts]
         runs = [claim.estimate["n"] for claim in starts]
-        setting = f"{loss}, {len(starts)} starts that meet the hypotheses"
-        note = "first perfect step / the window's beginning, a mean over the start's seeds; the "
+        setting = f"{loss}, {len(starts)} starts, those runs that meet the hypotheses"
+        note = "first perfect step / the window's beginning, a mean over the start's runs; the "
         note += "largest of all runs"
         missing = "; ".join(filter(None, (claim.missing for claim in starts)))
         share = f"largest_step_to_window_ratio{name}", alone(max(shares), sum(runs)), note

@@ -8,6 +8,8 @@ distribution assigns to certain quantities". Two definitions are therefore ours:
   a uniformly chosen position j.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import comb
@@ -67,47 +69,47 @@ def _symmetric(weights: np.ndarray, degree: int) -> np.ndarray:
 
 
 def starting_loss(L: int, n: int, c: float) -> float:
-    """L_0: loss at W = 0 and V = cP, the same for every sequence and query.
+    """Loss at W = 0 and V = cP, the same for every sequence and query.
 
     Attention 1/n gives the n present tokens the logit c/n and the others 0.
     """
     return float(np.log(n + (L - n) * np.exp(-c / n)))
 
 
-def theorem_2_scale(L: int, n: int, epsilon: float, delta: float = 1.0) -> float:
-    """Theorem 2's c = 10 n^2 L_0 / delta + 4 epsilon n, where L_0 is the loss at V = cP itself.
+def theorem_2_scale(
+    n: int, epsilon: float, loss: Callable[[float], float], delta: float = 1.0
+) -> float:
+    """Theorem 2's c = 10 n^2 L_0 / delta + 4 epsilon n of one start, L_0 = L(W_0, V_0).
 
-    L_0 falls with c, so the equation has exactly one solution. Taking L_0 at cP and not at V_0 is
-    ours: V_0 is only known to be within epsilon / 2 of cP, and cP has to be there first.
+    `loss` is L_0 as a function of c, with V_0 = cP + the noise of that start. It falls with c, so
+    that the equation has exactly one solution.
     """
 
     def excess(c: float) -> float:
-        return c - 10 * n**2 * starting_loss(L, n, c) / delta - 4 * epsilon * n
+        return c - 10 * n**2 * loss(c) / delta - 4 * epsilon * n
 
-    return float(brentq(excess, 0.0, 10 * n**2 * np.log(L) / delta + 4 * epsilon * n + 1))
+    return float(brentq(excess, 0.0, 1 - excess(0.0)))
 
 
 def theorem_2(
-    L: int, n: int, m: int, epsilon: float, lambda_max: float, delta: float = 1.0
-) -> dict[str, float]:
-    """Theorem 2's constants, and whether its hypotheses hold; delta is ours.
+    n: int, m: int, epsilon: float, loss: float, lambda_max: float
+) -> dict[str, float | bool]:
+    """Theorem 2's constants of one start, and whether its hypotheses hold there.
 
     Args:
+        loss: L_0 = L(W_0, V_0), at the start itself.
         lambda_max: largest eigenvalue of the Hessian in (W, V), see `joint.largest_eigenvalue`; the
             abstract does not say where in parameter space it is taken.
 
     Returns:
-        `c`, the scale of V; `starting_loss`, L_0; `largest_a` = L_0 - 6 epsilon / n and `least_a` =
+        `starting_loss`, L_0; `largest_a` = L_0 - 6 epsilon / n and `least_a` =
         sqrt(4 m L_0 / epsilon), between which A must be; the learning rate `eta`, 1 / lambda_max;
         `first_step` and `last_step` of the window [2 m L_0 / (A^2 eta), epsilon / (2 eta)] of T,
         with the largest A, which makes it widest (NaN for the first where that is not positive);
         `holds`, whether some positive A meets both conditions: the window is then not empty.
     """
-    c = theorem_2_scale(L, n, epsilon, delta)
-    loss = starting_loss(L, n, c)
     largest, least = loss - 6 * epsilon / n, float(np.sqrt(4 * m * loss / epsilon))
     return {
-        "c": c,
         "starting_loss": loss,
         "largest_a": largest,
         "least_a": least,

@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 import torch
+from scipy.sparse.linalg import LinearOperator, eigsh
 from torch import Tensor
 
 from onelayer.compute.execution import progress_bar
@@ -28,8 +29,7 @@ from onelayer.settings.decision_lists import (
 )
 
 BETAS, ADAM_EPSILON = (0.9, 0.999), 1e-8
-EIGENVALUE_TOLERANCE = 1e-3  # of lambda_max, relative
-MOST_PRODUCTS = 2000  # of the Hessian and a vector, where power iteration gives up
+EIGENVALUE_TOLERANCE = 1e-8  # of lambda_max, relative
 Progress = Callable[..., Iterable]
 
 
@@ -153,25 +153,24 @@ class _Adam:
         return self.eta * mean / (square.sqrt() + ADAM_EPSILON)
 
 
-def largest_eigenvalue(
-    rng: np.random.Generator, W: Tensor, V: Tensor, rows: QueryRows, tolerance: float
-) -> float:
-    """Theorem 2's lambda_max of the Hessian of the loss at one (W, V), by power iteration.
+def largest_eigenvalue(rng: np.random.Generator, W: Tensor, V: Tensor, rows: QueryRows) -> float:
+    """Theorem 2's lambda_max of the Hessian of the loss at one (W, V), by Lanczos' method.
 
-    The abstract does not say where lambda_max is taken; the start (W_0, V_0) is ours. Power
-    iteration finds the eigenvalue of largest magnitude. Where that one is negative, a second
-    iteration on the Hessian shifted by it finds the largest. Both stop where a step changes the
-    eigenvalue by less than `tolerance`, relatively; `rng` draws the first vector.
+    The abstract does not say where lambda_max is taken; the start (W_0, V_0) is ours. `rng` draws
+    the first vector.
 
     Raises:
-        ArithmeticError: the iteration did not settle.
+        scipy.sparse.linalg.ArpackNoConvergence: the iteration did not settle.
     """
-    product = _hessian_product(W, V, rows)
-    start = torch.from_numpy(rng.standard_normal(2 * W.numel()))
-    dominant = _power(product, start, tolerance)
-    if dominant >= 0:
-        return dominant
-    return _power(lambda x: product(x) - dominant * x, start, tolerance) + dominant
+    product, size = _hessian_product(W, V, rows), 2 * W.numel()
+    hessian = LinearOperator(
+        (size, size),
+        matvec=lambda vector: product(torch.from_numpy(vector.ravel())).numpy(),
+        dtype=np.float64,
+    )
+    start = rng.standard_normal(size)
+    how = {"which": "LA", "v0": start, "tol": EIGENVALUE_TOLERANCE}
+    return float(eigsh(hessian, k=1, return_eigenvectors=False, **how)[0])
 
 
 def _hessian_product(W: Tensor, V: Tensor, rows: QueryRows) -> Callable[[Tensor], Tensor]:
@@ -185,17 +184,6 @@ def _hessian_product(W: Tensor, V: Tensor, rows: QueryRows) -> Callable[[Tensor]
         return torch.cat([part.reshape(-1) for part in parts])
 
     return product
-
-
-def _power(product: Callable[[Tensor], Tensor], start: Tensor, tolerance: float) -> float:
-    vector, before = start / start.norm(), np.inf
-    for _ in range(MOST_PRODUCTS):
-        image = product(vector)
-        value = float(vector @ image)
-        if abs(value - before) <= tolerance * abs(value):
-            return value
-        before, vector = value, image / image.norm()
-    raise ArithmeticError(f"lambda_max did not settle in {MOST_PRODUCTS} Hessian-vector products")
 
 
 @dataclass(frozen=True)
@@ -280,11 +268,12 @@ def value_in_label_order(problem: Problem, V: np.ndarray) -> pd.DataFrame:
 def near_runs(starts: Iterable[NearStart], progress: Progress = progress_bar) -> pd.DataFrame:
     """W and V from W = 0 and V within epsilon / 2 of cP: one run per start, epsilon and seed.
 
-    The learning rate is 1 / lambda_max with lambda_max taken at the run's own start; that is ours.
+    Theorem 2's c and hypotheses are those of each run's own start. The learning rate is 1 /
+    lambda_max with lambda_max taken there; that is ours.
 
     Returns:
         L, n, m, seed, `shortest`, `scale`, `epsilon`, `delta`, `trained_on` (`all` or a number),
-        `steps` (at most), `c`, all else of `constants.theorem_2` where it is Theorem 2's,
+        `steps` (at most), `c`, all of `constants.theorem_2` where it is Theorem 2's,
         `lambda_max`, `first_perfect` and `accuracy` at the end.
     """
     return pd.DataFrame(
@@ -301,16 +290,22 @@ def _near_run(start: NearStart, epsilon: float, problem: Problem) -> dict[str, o
     L, n, m = size_of(start)
     rows = problem.rows()
     rng = generator("decision lists, near", *problem.key.values(), start.scale, epsilon)
+    W, noise = perturbed_start(rng, problem.lists, 0.0, epsilon, runs=1)
+    P = torch.from_numpy(problem.lists.matrix)
+
+    def loss_with(c: float) -> float:
+        return float(loss(W, c * P + noise, rows))
+
     c = constants.theorem_1_scale(L, n, start.delta)
     if start.scale == "theorem_2":
-        c = constants.theorem_2_scale(L, n, epsilon, start.delta)
-    W, V = perturbed_start(rng, problem.lists, c, epsilon, runs=1)
-    lambda_max = largest_eigenvalue(rng, W[0], V[0], rows, EIGENVALUE_TOLERANCE)
+        c = constants.theorem_2_scale(n, epsilon, loss_with, start.delta)
+    V = c * P + noise
+    lambda_max = largest_eigenvalue(rng, W[0], V[0], rows)
     held_out = None if start.sequences is None else problem.drawn("fresh", start.fresh)
     run = train_joint(W, V, rows, 1 / lambda_max, start.steps, held_out=held_out)
-    theorem = {"c": c}
+    theorem = {}
     if start.scale == "theorem_2":
-        theorem = constants.theorem_2(L, n, m, epsilon, lambda_max, start.delta)
+        theorem = constants.theorem_2(n, m, epsilon, loss_with(c), lambda_max)
     return {
         **problem.columns,
         "scale": start.scale,
@@ -318,6 +313,7 @@ def _near_run(start: NearStart, epsilon: float, problem: Problem) -> dict[str, o
         "delta": start.delta,
         "trained_on": ALL if start.sequences is None else str(start.sequences),
         "steps": start.steps,
+        "c": c,
         **theorem,
         "lambda_max": lambda_max,
         "first_perfect": run.first_perfect[0],
