@@ -18,7 +18,7 @@ from onelayer.errors import OnelayerError
 from onelayer.papers.decision_lists import attention as decision_lists
 from onelayer.papers.decision_lists.attention import AttentionRun
 from onelayer.papers.decision_lists.data import enumerate_sequences, lists_of_seed
-from onelayer.papers.decision_lists.full import LOOK_EVERY, GpuTraining, Sampler
+from onelayer.papers.decision_lists.full import LOOK_EVERY, GpuTraining, Sampler, heun
 from onelayer.papers.local_to_global import attention, canonical, integrator
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.theory import grid
@@ -437,6 +437,24 @@ def test_decision_lists_are_learned_to_the_same_on_a_gpu(gpu, waits, method, mon
     assert theirs.steps > LOOK_EVERY
     asked = [number for number, waited in enumerate(steps, 1) if waited]
     assert asked == list(range(LOOK_EVERY, len(steps) + 1, LOOK_EVERY))
+
+
+def test_a_run_that_was_killed_after_its_last_step_has_no_further_row(gpu, monkeypatch):
+    monkeypatch.setattr(torch, "Generator", lambda device: GENERATOR(device="cpu"))
+
+    def training() -> GpuTraining:
+        sampler = Sampler(np.random.default_rng(0), lists_of_seed(6, 2, 0), 3, 64, None, DEVICE)
+        return GpuTraining(sampler, heun, 12.0, 0.1)
+
+    whole = training()
+    while not (whole.settled and whole.perfect) and whole.steps < 400:
+        whole.step(7)
+    assert whole.perfect and whole.steps % 7
+    kept = {name: tensor.clone() for name, tensor in whole.tensors().items()}
+    again = training()
+    again.restore(kept, whole.steps)
+    again.settle(7)
+    assert again.history == whole.history
 
 
 def test_subsets_of_which_the_host_reads_nothing_have_the_right_chances(gpu, monkeypatch):

@@ -64,6 +64,8 @@ def test_lists_of_unequal_length_take_as_long_as_the_slowest_length():
     assert row["bound"] == pytest.approx(constants.theorem_1_bound(12, 3, row["gamma"]))
     summary = attention.summary(run, flow)
     assert summary["exact_t_star"] == pytest.approx(flow.t_star, rel=1e-9)
+    assert summary["exact_median_time"] == pytest.approx(np.median(flow.column_times), rel=1e-9)
+    assert summary["exact_median_time"] < 0.99 * summary["exact_t_star"]
     table = tables.attention_training(pd.DataFrame([summary]))
     assert table[tables.SIZES].drop_duplicates().to_numpy().tolist() == [[12, 4, 3, 1]]
     assert tables.readable_attention_training(table)["m"].tolist() == ["1 to 3"]
@@ -126,6 +128,16 @@ def test_a_killed_run_goes_on_to_the_same_numbers(method, tmp_path):
     np.testing.assert_array_equal(again.column_times, whole.column_times)
     pd.testing.assert_frame_equal(again.history, whole.history)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_run_that_gives_up_is_recorded_at_its_end(method):
+    (block,) = attention_settings(method, [3]).runs
+    block = block.model_copy(update={"max_steps": 6})  # of which the fourth is recorded
+    flow = attention.train(attention.AttentionRun(block, 3))
+    assert np.isnan(flow.t_star) and flow.steps == 6
+    times = flow.history["time"].to_numpy()
+    np.testing.assert_allclose(times / times[1], [0, 1, 1.5])
 
 
 def test_a_killed_run_of_other_code_counts_as_nothing(tmp_path):
@@ -315,6 +327,7 @@ def test_every_row_of_a_table_has_its_own_key():
 def summary(**changes):
     row = SIZE | {"delta": 1.0, "zipf": 0.0, "method": "full", "seed": 0, "deviation": 0.0}
     row |= {"t_star": 2.0, "median_column_time": 1.5, "exact_t_star": 2.0}
+    row |= {"exact_median_time": 1.6}
     row |= {"gamma": 0.01, "bound": 100.0, "steps": 9}
     return row | {"accuracy": 1.0, "order": 1.0, "certified": 1.0} | changes
 
@@ -326,6 +339,13 @@ def test_the_theorem_speaks_of_the_population_flow_alone(method, kind):
     table = tables.attention_training(pd.DataFrame([summary(method=method)]))
     row = table.set_index("quantity").loc["t_star"]
     assert (row["verdict"], row["kind"]) == ("reproduced", kind)
+
+
+@pytest.mark.parametrize(("method", "ratio"), [("full", 1.0), ("sampled", 1.5 / 1.6)])
+def test_a_median_over_tokens_is_compared_with_a_median(method, ratio):
+    table = tables.attention_training(pd.DataFrame([summary(method=method)]))
+    found = table.set_index("quantity").loc["time_to_exact_ratio", "value"]
+    assert found == pytest.approx(ratio)
 
 
 def value_alone(**worse):
@@ -464,6 +484,21 @@ def test_starts_of_which_no_theorem_speaks_are_described_and_not_judged():
     assert (near_cp["value"], near_cp["n"]) == (pytest.approx(2 / 3), 3)
     assert np.isnan(near_cp["low"])
     assert shares.loc["section II, open", "low"] == pytest.approx(0.292, abs=1e-3)
+
+
+def test_starts_near_cp_of_other_margins_or_sequences_are_not_pooled():
+    run = SIZE | {"accuracy": 1.0, "scale": "theorem_1", "epsilon": 1.0, "seed": 0, "holds": False}
+    kinds = [(1.0, "all", 2.0), (0.5, "all", np.nan), (1.0, "200", np.nan)]
+    near_cp = pd.DataFrame(
+        [run | {"delta": d, "trained_on": t, "first_perfect": step} for d, t, step in kinds]
+    )
+    small = SIZE | {"optimiser": "gd", "eta": 1.0, "deviation": 0.01, "accuracy": 1.0, "seed": 0}
+    small |= {"order": 1.0, "argmax_accuracy": 1.0, "centred_cosine": 1.0, "first_perfect": 9.0}
+    found = assembled(joint_training=tables.joint_training(near_cp, pd.DataFrame([small])))
+    near_cp = found[(found["quantity"] == "share_perfect") & (found["place"] == "section I.C.2")]
+    assert near_cp["value"].tolist() == [1.0, 0.0, 0.0]
+    first = near_cp["setting"].iloc[0]
+    assert near_cp["setting"].tolist() == [first, f"{first}, δ 0.5", f"{first}, 200 sequences"]
 
 
 def test_every_claim_of_the_paper_has_its_row():

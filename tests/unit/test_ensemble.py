@@ -219,6 +219,15 @@ def test_random_numbers_are_uniform_normal_and_independent_between_runs():
     assert len(shares) == 6 and (shares - 1 / 6).abs().max() < 0.005
 
 
+def test_flips_of_a_chance_near_one_are_true():
+    random = RunRandom([0, 1])
+    for chance in (1.0, 1 - 1e-6):
+        flips = random.flips(chance, 5, 7, use="x")
+        assert flips.shape == (2, 5, 7) and flips.dtype == torch.bool and flips.all()
+    assert random.flips(1 - 2**-15, 99, use="x").float().mean() > 0.9
+    assert not random.flips(0.0, 99, use="x").any()
+
+
 def test_random_words_are_those_of_splitmix64():
     def mix(z):
         z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64

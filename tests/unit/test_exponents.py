@@ -28,6 +28,19 @@ def searched() -> pd.DataFrame:
     return worst_case.search(SMALL, lambda sizes, **_: sizes)
 
 
+@pytest.mark.parametrize(("ratio", "verdict"), [(0.5, "not reached"), (1.5, "opposite")])
+def test_flows_that_gave_up_below_the_bound_leave_the_worst_case_open(searched, ratio, verdict):
+    """The winner was perfect; a flow of the other case gave up."""
+    cases = searched.assign(perfect=True, ratio=[0.1, ratio], gave_up=[1, 0])
+    table = worst_case.worst_case(cases)
+    first = table[table["list_length"] == "all"].set_index("quantity")
+    assert first.loc["largest_time_to_bound_ratio", "verdict"] == verdict
+    assert first.loc["gave_up", "value"] == 1
+    reached = worst_case.worst_case(cases.assign(ratio=0.5, gave_up=0))
+    judged = reached[reached["quantity"] == "largest_time_to_bound_ratio"]
+    assert set(judged["verdict"]) == {"reproduced"}
+
+
 def by_quantity(claims) -> pd.DataFrame:
     return tabulated(claims).set_index("quantity")
 

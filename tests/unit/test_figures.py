@@ -63,6 +63,20 @@ def test_runs_that_were_never_perfect_are_counted_by_epsilon() -> None:
     assert found["runs"].to_dict() == {1.0: 2, 5.0: 2}
 
 
+def test_small_starts_of_other_deviations_are_drawn_apart() -> None:
+    keys = {"L": 12, "n": 4, "m": 2, "shortest": 2, "seed": 0}
+    near = {"scale": "theorem_2", "epsilon": 1.0, "first_perfect": 3.0, "steps": 9}
+    small = keys | {"optimiser": "gd", "eta": 1.0, "first_perfect": 1.0}
+    small = pd.DataFrame([small | {"deviation": width} for width in (0.01, 0.1)])
+    history = pd.concat([small.assign(step=step, accuracy=step) for step in (0.0, 1.0)])
+    drawn = value_figures.joint_training(pd.DataFrame([keys | near]), small, history)
+    right = drawn.axes[1]
+    texts = [text.get_text() for text in right.get_legend().get_texts()]
+    assert [("σ 0.01:" in text, "σ 0.1:" in text) for text in texts] == [(1, 0), (0, 1)]
+    assert "N(0, σ²)" in right.get_title()
+    plt.close(drawn)
+
+
 def optima(**ratios: float) -> pd.DataFrame:
     """Optimal ratios of short documents by tau, `tau_2=7.0`."""
     rows = [{"tau": int(name.removeprefix("tau_")), "ratio": one} for name, one in ratios.items()]

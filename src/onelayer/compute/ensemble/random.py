@@ -96,7 +96,10 @@ class RunRandom:
         count = math.prod(shape)
         # Four 16-bit numbers out of every word, from -2**15 to 2**15 - 1.
         lanes = self.words(-(-count // 4), use=use, step=step).view(torch.int16)
-        return (lanes[:, :count] < round(chance * 2**16) - 2**15).reshape(-1, *shape)
+        end = round(chance * 2**16) - 2**15
+        # Below 2**15 lie all of them, and 2**15 itself is no 16-bit number.
+        below = lanes[:, :count] < end if end < 2**15 else lanes[:, :count] < torch.inf
+        return below.reshape(-1, *shape)
 
 
 def _mix(words: Tensor) -> Tensor:

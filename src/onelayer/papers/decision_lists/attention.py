@@ -97,14 +97,17 @@ def train_runs(
 def summary(run: AttentionRun, flow: full.FullFlow) -> dict[str, object]:
     """One row: `AttentionRun.columns`, and what the run reached beside exact flow and bound.
 
-    `exact_t_star` is the reduced flow's for uniform subsets (NaN otherwise).
+    `exact_t_star` is the reduced flow's for uniform subsets (NaN otherwise), and
+    `exact_median_time` the median of its times over the query tokens.
     """
+    exact = _exact_times(run)
     block, last = run.block, flow.history.iloc[-1]
     mass = constants.gamma(run.lists, block.n, run.weights)
     return run.columns | {
         "t_star": flow.t_star,
         "median_column_time": float(np.median(flow.column_times)),
-        "exact_t_star": np.nan if block.zipf else _exact_t_star(block),
+        "exact_t_star": float(exact.max()),
+        "exact_median_time": float(np.median(exact)),
         "gamma": mass,
         "bound": constants.theorem_1_bound(block.L, block.m, mass),
         "steps": flow.steps,
@@ -112,12 +115,18 @@ def summary(run: AttentionRun, flow: full.FullFlow) -> dict[str, object]:
     }
 
 
-def _exact_t_star(block: Run) -> float:
-    """The reduced flow's, of the slowest length of lists; with the run's own step for a flow."""
-    step = STEP if block.method == "descent" else block.step
-    L, n, m = size_of(block)
-    settings = [Setting(L, n, k, block.delta) for k in range(block.shortest or m, m + 1)]
-    return float(solve(settings, step, max_steps=block.max_steps).t_star.max())
+def _exact_times(run: AttentionRun) -> np.ndarray:
+    """The reduced flow's of each query token by the length of its list, float64 [L].
+
+    With the run's own step for a flow; NaN where sequences are not uniform.
+    """
+    block, (L, n, m) = run.block, size_of(run.block)
+    if block.zipf:
+        return np.full(L, np.nan)
+    step, shortest = STEP if block.method == "descent" else block.step, block.shortest or m
+    settings = [Setting(L, n, k, block.delta) for k in range(shortest, m + 1)]
+    lengths = (run.lists.lists != data.PADDING).sum(axis=1)
+    return solve(settings, step, max_steps=block.max_steps).t_star[lengths - shortest]
 
 
 def scores_in_list_order(run: AttentionRun, flow: full.FullFlow) -> pd.DataFrame:

@@ -289,7 +289,8 @@ def _joint(table: pd.DataFrame) -> list[Claim]:
     claims = []
     for kind, named in (("near", "c_of"), ("small", "start")):
         starts = steps[steps["start_kind"] == kind]
-        for (name, *size), rows in starts.groupby([named, *SIZES], sort=False):
+        keys = [named, "margin", "trained_on", *SIZES]
+        for (name, delta, drawn, *size), rows in starts.groupby(keys, sort=False):
             perfect, runs = rows["value"].notna(), len(rows)
             note = "share of runs that were perfect within the steps allowed"
             note += f"; at step {rows['value'].max():.0f} at the latest" if perfect.any() else ""
@@ -304,6 +305,8 @@ def _joint(table: pd.DataFrame) -> list[Claim]:
                 claim = "full convergence from small, random initialization"
                 place, number = "section II, open", share(int(perfect.sum()), runs)
             setting = f"{name}, {_size(size)}"
+            setting += "" if str(delta) in ("1", "none") else f", δ {delta}"
+            setting += "" if str(drawn) == ALL else f", {drawn} sequences"
             claims.append(Claim(claim, place, setting, "share_perfect", number, note))
     return claims
 

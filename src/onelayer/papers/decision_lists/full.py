@@ -355,6 +355,7 @@ class GpuTraining(TrainingOfW):
         self._above.copy_(kept["above"])
         self._crossing.copy_(kept["crossing"])
         self._taken.fill_(steps)
+        self.settled = True
 
 
 class FactoredTraining(TrainingOfW):
@@ -411,6 +412,10 @@ def follow(training: TrainingOfW, run: Run, execution: Execution) -> FullFlow:
         if training.perfect:
             break
         training.step(run.record_every)
+        if training.steps == run.max_steps:
+            training.settle(run.record_every)
+            if not training.perfect and training.steps % run.record_every:
+                training.record()
         if training.settled:
             checkpoint.write_if_due(training.tensors, training.steps)
     training.settle(run.record_every)

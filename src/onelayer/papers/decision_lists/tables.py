@@ -20,8 +20,8 @@ POPULATION_FLOW = "full"
 THEOREM_2_KEYS = [*SIZES, "delta", "epsilon", "trained_on"]
 VALUE_KEYS = [*SIZES, "seed"]
 # `start` is for readers; of what kind it is: `near` or `small`; whose c it has, and whether Theorem
-# 2's hypotheses hold or fail there. `none` where a start has neither.
-JOINT_KEYS = ["start", "start_kind", "c_of", "hypotheses", *SIZES, "seed"]
+# 2's hypotheses hold or fail there; `margin` is its delta. `none` where a start has none.
+JOINT_KEYS = ["start", "start_kind", "c_of", "hypotheses", "margin", "trained_on", *SIZES, "seed"]
 
 NOT_PERFECT = {"verdict": NOT_REACHED, "note": "not perfect within the steps allowed"}
 TOO_LATE = {"verdict": NOT_REACHED, "note": "not reached within the steps allowed"}
@@ -142,8 +142,9 @@ def readable_attention_training(by: pd.DataFrame, *key: object) -> dict:
         "speak. Lists '1 to 4' long: of unequal length, each length for as many tokens.",
         "t* is the time at which the last query token is learned; 'median token' the median over "
         "query tokens. 'ratio' compares with the exact reduced flow, which exists for uniform "
-        "sequences: t* of 'full', the median token of the others (with fresh sequences the last "
-        "token is late by chance).",
+        "sequences: t* of flows over all sequences; with fresh ones, where the last token is late "
+        "by chance, the median token, beside the exact median over tokens, which is below exact t* "
+        "where lists are of unequal length.",
         "'certified' is the share of query tokens a with W[a_1, a] > ... > W[a_m, a] > all "
         "others, a proof for every sequence of distinct tokens; 'accuracy' is over all sequences "
         "for 'full' and over the last draw for the others.",
@@ -160,9 +161,10 @@ def attention_training(runs: pd.DataFrame) -> pd.DataFrame:
     def values_of(run: dict) -> dict[str, float]:
         values = {name: run[name] for name in ("t_star", *always)}
         if not np.isnan(exact := run["exact_t_star"]):
-            drawn = run["method"] in ("sampled", "descent")
-            typical = run["median_column_time"] if drawn else run["t_star"]
-            values["exact_t_star"] = exact
+            values["exact_t_star"], typical = exact, run["t_star"]
+            if run["method"] in ("sampled", "descent"):
+                typical, exact = run["median_column_time"], run["exact_median_time"]
+                values["exact_median_time"] = exact
             # t* = 0: the first step, however short, is perfect
             values["time_to_exact_ratio"] = typical / exact if exact else float(typical == 0)
         return values | {"steps": run["steps"]}
@@ -377,10 +379,13 @@ def start_of(run: Mapping[str, object]) -> dict[str, str]:
         drawn = "" if run["trained_on"] == ALL else f", {run['trained_on']} sequences"
         start = f"near cP, c of {theorem}, epsilon {run['epsilon']:.15g}{delta}{drawn}"
         holds = ("hold" if run["holds"] else "fail") if run["scale"] == "theorem_2" else "none"
-        return {"start": start, "start_kind": "near", "c_of": run["scale"], "hypotheses": holds}
+        also = {"margin": f"{run['delta']:.15g}", "trained_on": run["trained_on"]}
+        kind = {"start_kind": "near", "c_of": run["scale"], "hypotheses": holds}
+        return {"start": start, **kind, **also}
     name = {"gd": "gradient descent", "adam": "Adam"}[run["optimiser"]]
     start = f"entries N(0, {run['deviation']:.15g}^2), {name}, eta {run['eta']:.15g}"
-    return {"start": start, "start_kind": "small", "c_of": "none", "hypotheses": "none"}
+    none = dict.fromkeys(("c_of", "hypotheses", "margin"), "none")
+    return {"start": start, "start_kind": "small", **none, "trained_on": ALL}
 
 
 def _sizes(L: int, n: int, m: int, shortest: int) -> dict[str, object]:

@@ -115,9 +115,9 @@ def joint_training(near: pd.DataFrame, small: pd.DataFrame, small_history: pd.Da
     """
     figure, (left, right) = plt.subplots(1, 2, figsize=(1.15 * MIDDLE, 4.1))
     _draw_near(left, near)
-    columns = [*LISTS, "optimiser", "eta"]
+    columns, deviations = [*LISTS, "optimiser", "eta", "deviation"], small["deviation"].unique()
     for place, (key, runs) in enumerate(small.groupby(columns, sort=False)):
-        (*size, optimiser, eta), style = key, _style(place, 4)
+        (*size, optimiser, eta, deviation), style = key, _style(place, 4)
         paths = small_history[(small_history[columns] == list(key)).all(axis=1)]
         for _seed, path in paths.groupby("seed"):
             right.plot(path["step"], path["accuracy"], color=style["color"], linewidth=0.9)
@@ -127,11 +127,13 @@ def joint_training(near: pd.DataFrame, small: pd.DataFrame, small_history: pd.Da
         steps, seeds = runs["first_perfect"], f"{len(runs)} seed" + "s" * (len(runs) > 1)
         perfect = "not all perfect" if steps.isna().any() else f"≤ {steps.max():.0f} steps"
         label = "{} {:g}, L {}, n {}, m {}".format(name, eta, *_sizes(*size))
+        label += f", σ {deviation:g}" if len(deviations) > 1 else ""
         right.plot([], [], label=f"{label}: {perfect}, {seeds}", **style)
     right.set_ylim(0, 1.05)
     _steps_axis(right, small_history["step"].max())
     right.set(xlabel="steps, to the first perfect one", ylabel="strict accuracy, all sequences")
-    right.set_title(f"W and V from N(0, {small['deviation'].iloc[0]:g}²)")
+    width = f"{deviations[0]:g}" if len(deviations) == 1 else "σ"
+    right.set_title(f"W and V from N(0, {width}²)")
     for axis in (left, right):
         below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.17)}
         axis.legend(fontsize=7.5, ncols=1, **below)
