@@ -161,6 +161,19 @@ def test_dot_products_keep_their_sign_and_colours_end_beside_the_diagonal() -> N
     assert bound == 0.5
 
 
+@pytest.mark.parametrize(
+    ("measured", "why"),
+    [
+        (["below_frequencies", "topics_below_frequencies", "topic_information"], ""),
+        (["below_frequencies", "topics_below_frequencies"], "no share: topics tell"),
+        (["below_frequencies"], "not in its objective"),  # BART
+        (["attention_ratio"], "no share: its losses"),  # checkpoints from elsewhere
+    ],
+)
+def test_a_panel_without_a_share_says_why(measured: list[str], why: str) -> None:
+    assert pretraining_figures.why_no_share(measured).split("\n")[0] == why
+
+
 def test_a_model_that_knows_none_of_the_words_bounds_no_colours() -> None:
     none, other = np.full((2, 2), np.nan), np.array([[8.0, 2], [2, 8]])
     scaled, bound = wikipedia_figures.scaled_dots({"none": none, "other": other})

@@ -69,7 +69,9 @@ def test_tables_have_the_coherence_in_the_other_half(coherence: pd.DataFrame) ->
     assert shown["topic model"].tolist() == ["topics.lda", "sparse"]
     assert shown["NPMI in the other half [95%]"].iloc[1].startswith("0.600 [")
     assert "eta 0.01" in shown["settings"].iloc[1]
+    assert not shown["settings"].str.contains("seed").any()  # that of the half replaces it
     assert set(report.table["seed"]) == {"all", "0", "1"}
+    assert "The first one" not in " ".join(report.notes)
 
 
 def test_halves_that_share_articles_are_no_independent_runs() -> None:

@@ -316,6 +316,22 @@ def test_a_single_seed_says_what_its_interval_leaves_out(source) -> None:
     assert set(wikipedia.readable_claims(claims)["over seeds"]) == {"one seed"}
 
 
+@pytest.mark.parametrize(
+    ("quantity", "said"),
+    [
+        ("attention_ratio", "the interval covers seeds too"),
+        ("attention_ratio_null_corrected", "the interval covers seeds too"),
+        ("attention_ratio_null", "the interval is 95% of permutations"),
+        *((f"attention_ratio_{kind}", "without an interval") for kind in ("z", "p")),
+        *((f"heads_{side}", "without an interval") for side in ("above", "below")),
+    ],
+)
+def test_a_note_on_seeds_fits_the_interval_of_its_row(quantity: str, said: str) -> None:
+    model = PretrainedModel(source="pretrain", family="bert", seeds=[0, 1])
+    assert said in over_seeds.note("all", model, quantity)
+    assert over_seeds.note("0", model, quantity) == over_seeds.ALONE
+
+
 def test_a_model_that_has_not_learned_to_predict_words_shows_no_absence() -> None:
     ours = {"one": measures(NULL, (0.05, 0.2), half=0.005)}
     learned = assemble(ours, TRAINED, {"one": 0.2})

@@ -138,7 +138,7 @@ def _rows(table: pd.DataFrame, model: ModelSettings, settings: UncertaintySettin
                 continue
             low, high = _interval(replicates[chosen, 1:].mean(axis=0), documents)
             mean = intervals.over_seeds(replicates[chosen, 0], float(low), float(high))
-            says = [table["loss_of"].iloc[0], over_seeds.note(seed, model)]
+            says = [table["loss_of"].iloc[0], over_seeds.note(seed, model, quantity)]
             verdict, runs = over_seeds.undecided(model), over_seeds.runs(seed, model)
             if seed == ALL and not measured.all():
                 runs = int(measured.sum())

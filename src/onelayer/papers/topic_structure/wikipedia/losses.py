@@ -106,8 +106,8 @@ def readable(rows: pd.DataFrame, model: str) -> dict[str, str]:
     notes=[
         "Losses in nats. 'untrained': output biases at the words' frequencies and random weights. "
         "The families predict different things from different inputs; rows do not compare.",
-        "Of the predicted words 10% (BERT, RoBERTa, ALBERT) or 15% (ELECTRA) stay where they are: "
-        "to repeat them is part of the loss.",
+        "Of the predicted words 10% (BERT, RoBERTa, ALBERT) or 15% (ELECTRA) stay where they are, "
+        "unless `hidden_as` says otherwise: to repeat them is part of the loss.",
         "Means over seeds with Student's 95% interval; one seed has none.",
         "Sentence order: not knowing costs .693 and is right half the time.",
     ],

@@ -14,6 +14,13 @@ from onelayer.settings.models import ModelSettings, PretrainedModel, RandomModel
 
 SEED = "seed"
 SEVERAL = "mean of {} seeds: the interval covers seeds too"
+# Of what has no interval over seeds, by the end of the quantity's name.
+OTHERWISE = {
+    "_null": "mean of {} seeds: the interval is 95% of permutations, for these seeds",
+    **dict.fromkeys(
+        ("_z", "_p", "heads_above", "heads_below"), "over {} seeds, without an interval"
+    ),
+}
 # What an interval says nothing about, by what the seed of such a model decides.
 ONE_SEED = {
     "pretrain": "one seed: the interval leaves the training out",
@@ -36,14 +43,17 @@ def runs(seed: str, model: ModelSettings) -> float:
     return len(model.seeds) if seed == ALL else 1
 
 
-def note(seed: str, model: ModelSettings) -> str:
+def note(seed: str, model: ModelSettings, quantity: str) -> str:
     """The same in words, for readers of a row; empty where the weights come from elsewhere."""
     if not isinstance(model, RandomModel | PretrainedModel):
         return ""
     if seed != ALL:
         return ALONE
     seeds = len(model.seeds)
-    return SEVERAL.format(seeds) if seeds > 1 else ONE_SEED[model.source]
+    if seeds == 1:
+        return ONE_SEED[model.source]
+    fitting = (said for end, said in OTHERWISE.items() if quantity.endswith(end))
+    return next(fitting, SEVERAL).format(seeds)
 
 
 def undecided(model: ModelSettings) -> str:

@@ -176,7 +176,10 @@ def ratios_over_tokens(
     parts = []
     for model, rows in zip(models, measures, strict=True):
         runs = [over_seeds.runs(seed, model.settings) for seed in rows[SEED]]
-        notes = [over_seeds.note(seed, model.settings) for seed in rows[SEED]]
+        notes = [
+            over_seeds.note(seed, model.settings, quantity)
+            for seed, quantity in zip(rows[SEED], rows["quantity"], strict=True)
+        ]
         parts.append(rows.assign(model=model.name, runs=runs, note=notes))
     table = pd.concat(parts, ignore_index=True).rename(columns={"tokens": "tokens_seen"})
     table = table[table["quantity"].isin(QUANTITIES)]

@@ -2,7 +2,7 @@
 
 import itertools
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -19,6 +19,7 @@ from onelayer.evidence.tables import ALL
 from onelayer.papers.topic_structure.wikipedia.losses import histories_by_training
 from onelayer.papers.topic_structure.wikipedia.over_seeds import SEED
 from onelayer.papers.topic_structure.wikipedia.over_tokens import (
+    BELOW,
     FOUND,
     INFORMATION,
     RATIOS,
@@ -38,6 +39,7 @@ from onelayer.papers.topic_structure.wikipedia.topics_per_input import (
 from onelayer.papers.topic_structure.wikipedia.value_circuit import ATTENTION, over_tokens
 from onelayer.settings.models import ModelSettings, RandomModel
 from onelayer.settings.topic_structure import NamedModel, by_name
+from onelayer.text.pretraining.quantities import TOPICS_BELOW
 
 # What each panel shows: the quantity, its label, the loss of not knowing where there is one.
 PANELS = (
@@ -92,6 +94,15 @@ def pretraining_losses(histories: list[pd.DataFrame], models: list[NamedModel]) 
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside right upper")
     return figure
+
+
+def why_no_share(quantities: Collection[str]) -> str:
+    """Why a model of which these were measured has no share of topic information; or nothing."""
+    if INFORMATION in quantities:
+        return ""
+    if TOPICS_BELOW in quantities:
+        return "no share: topics tell\nnothing in some training"
+    return "not in its objective" if BELOW in quantities else "no share: its losses\nare not known"
 
 
 def _draw_losses(
@@ -149,9 +160,9 @@ def topic_structure_over_tokens(measures: list[pd.DataFrame], models: list[Named
         if informed:
             _draw_seeds(axes[place, -1], rows[rows["quantity"] == INFORMATION], colour)
             axes[place, -1].axhline(0, color="0.5", linewidth=0.8, zorder=1)
-            if not (rows["quantity"] == INFORMATION).any():
+            if why := why_no_share(set(rows["quantity"])):
                 at = {"transform": axes[place, -1].transAxes, "ha": "center", "va": "center"}
-                axes[place, -1].text(0.5, 0.7, "not in its objective", fontsize=7.5, **at)
+                axes[place, -1].text(0.5, 0.7, why, fontsize=7.5, **at)
         for axis in axes[place]:
             despine(axis)
         axes[place, 0].set_ylabel(name)

@@ -249,7 +249,7 @@ def _notes(ours: pd.DataFrame, model: ModelSettings, nothing: pd.Series) -> list
         printed = ratio and not math.isnan(row.published)
         parts = (
             f"published: {model.published_as} at {row.published_threshold:g}" if printed else "",
-            over_seeds.note(row.seed, model),
+            over_seeds.note(row.seed, model, row.quantity),
             model.note if ratio else "",
             MEANINGLESS if without_meaning else "",
         )
@@ -483,7 +483,10 @@ def wikipedia_claims(
         ours = _with_published(ours, model.name, settings_of, ambiguity, theirs, no_effect=0)
         random = isinstance(model.settings, RandomModel)
         what = "control: no direction expected" if random else model.settings.note
-        said = [(what, over_seeds.note(seed, model.settings)) for seed in ours[SEED]]
+        said = [
+            (what, over_seeds.note(seed, model.settings, quantity))
+            for seed, quantity in zip(ours[SEED], ours["quantity"], strict=True)
+        ]
         note = ["; ".join(filter(None, both)) for both in said]
         parts.append(ours.assign(claim=ours["quantity"].map(CONTRASTS), note=note))
     table = tidy(pd.concat(parts, ignore_index=True), ["claim", *KEYS, SEED])

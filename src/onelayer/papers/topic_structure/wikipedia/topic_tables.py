@@ -29,17 +29,17 @@ QUALITY_NOTES = [
     "are chosen by this number, never by the ratios that a probe finds.",
     "Effective number: exp(entropy) of the topics' shares of all articles.",
     "The default is online LDA for 6 passes, as in the paper; it stays although its topics cohere "
-    "little, since all numbers of the reference run rest on it, and the findings hold under others "
-    "too (`table_topic_model_robustness`). `config/coherent.yaml` has better settings of the same "
-    "algorithm, and the grid that they were chosen from; `topics.lda.backend: tomotopy` coheres "
-    "most.",
+    "little, since all numbers of the reference run rest on it. `table_topic_model_robustness` has "
+    "the ratios under others, of its own models alone (by default MiniLM and a random one). "
+    "`config/coherent.yaml` has better settings of the same algorithm, and the grid that they were "
+    "chosen from; `topics.lda.backend: tomotopy` coheres most.",
 ]
 SETTINGS_NOTES = [
     "Each topic model is fitted to a random half of the articles, and judged in the other half by "
     "the NPMI of its topics' top words; means over halves, with Student's 95% interval, widened "
-    "for articles that halves share. The first one is `topics.lda`.",
-    "What a model does not say has the default of its key: 6 passes, chunks of 500 articles, "
-    "decay .7, offset 10, 50 iterations, alpha and eta 1 / topics.",
+    "for articles that halves share. The most coherent one comes first; `topics.lda` is the one "
+    "that the other tables rest on.",
+    "alpha or eta None: 1 / topics. The seed of each fit is that of its half.",
 ]
 TOPIC_NOTES = [
     "Most prevalent topic first. 'Human topic': the most frequent one among the articles whose "
@@ -183,10 +183,11 @@ def topic_settings(held_out: pd.DataFrame, corpus: str, models: list[NamedLda]) 
     Over seeds, and of each: rows of `onelayer.text.topics.variation`. Readers see the most coherent
     one first.
     """
-    settings = {one.name: one.model_dump(exclude_defaults=True, exclude={"name"}) for one in models}
     notes = {
-        name: ", ".join(f"{key} {value}" for key, value in changed.items()) or "all defaults"
-        for name, changed in settings.items()
+        one.name: ", ".join(
+            f"{key} {value}" for key, value in one.model_dump(exclude={"name", "seed"}).items()
+        )
+        for one in models
     }
     means = _over_halves(held_out, ["setting", "quantity"]).assign(seed=ALL)
     alone = held_out.assign(seed=held_out["seed"].astype(str), n=1, runs=1)

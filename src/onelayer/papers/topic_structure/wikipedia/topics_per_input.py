@@ -90,7 +90,10 @@ def assemble(
             articles=count,
             runs=[over_seeds.runs(seed, model.settings) for seed in rows[SEED]],
             verdict=over_seeds.undecided(model.settings),
-            note=[over_seeds.note(seed, model.settings) for seed in rows[SEED]],
+            note=[
+                over_seeds.note(seed, model.settings, quantity)
+                for seed, quantity in zip(rows[SEED], rows["quantity"], strict=True)
+            ],
         )
         parts.append(rows[rows["quantity"].str.startswith((RATIO, MOST, TOPICS_BELOW))])
     return pd.concat(parts, ignore_index=True).drop(columns="pairs", errors="ignore")

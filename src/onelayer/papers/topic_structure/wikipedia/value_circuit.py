@@ -169,7 +169,8 @@ def value_circuit(
     # What is followed over snapshots is of those trainings that came to it.
     followed_rows = rows["quantity"].str.endswith((EARLIER, "_half", "_first", "_side"))
     rows["runs"] = rows["runs"].mask(followed_rows, rows["n"].where(rows["low"].notna()))
-    notes = pd.Series([over_seeds.note(*one) for one in of], rows.index).mask(followed_rows, "")
+    said = [over_seeds.note(*one, name) for one, name in zip(of, rows["quantity"], strict=True)]
+    notes = pd.Series(said, rows.index).mask(followed_rows, "")
     rows["note"] = rows.reindex(columns=["note"])["note"].fillna(notes)
     came = learned(followed, snapshots)
     made = withhold(lambda rows: _judged(rows, settings_of), tidy(rows, KEYS), came)
