@@ -119,6 +119,7 @@ def short(config: dict) -> dict:
     for part in ("wikipedia", "robustness"):
         config["topic_structure"][part]["models"] = ["minilm"]
     config["topic_structure"]["wikipedia"]["topics_per_input"]["models"] = []
+    config["topic_structure"]["wikipedia"]["reading"]["models"] = ["minilm"]
     config["topics"]["words"]["single_piece_in"] = ["minilm"]
     load_settings(config)
     # Innermost first: what is cut takes no place with it that comes later.
