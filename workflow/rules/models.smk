@@ -55,7 +55,9 @@ step(
     hub=lambda w: settings.models[w.downloaded].hub,
 )
 # Those that are there: the step says what is missing.
-files_copied = lambda w: settings.models[w.copied].local.present([*CHECKPOINT_FILES, PICKLED_WEIGHTS])
+files_copied = lambda w: settings.models[w.copied].local.present(
+    [*CHECKPOINT_FILES, PICKLED_WEIGHTS]
+)
 step(
     "copy_local_model/{copied}",
     (2500, 10),
