@@ -175,6 +175,23 @@ def test_a_residual_stream_and_embeddings_that_are_the_output_layer_bring_it_bel
     assert (table.loc[["one_hot_two_topics", "residual", "tied"], "low"] > 1).all()
 
 
+def test_at_equal_distance_half_of_minilms_attention_is_left_and_less_of_mpnets():
+    assert (
+        "of what lies above permuted topics about half is left in MiniLM, and two fifths" in NOTES
+    )
+    assert "differ by less than two hundredths" in NOTES
+    (path,) = REFERENCE.glob("beside/equal_distance/tables/*/wikipedia_disjoint.csv")
+    table = read_csv(path)
+    for model, share in (("minilm", 0.48), ("mpnet", 0.42)):
+        of = rows(table, model=model, threshold="top 20", seed=ALL).set_index("quantity")
+        names = "attention_ratio", "attention_ratio_distance_standardised"
+        plain, apart = (of.loc[f"{name}_null_corrected", "value"] - 1 for name in names)
+        assert apart / plain == pytest.approx(share, abs=0.03)
+        assert of.loc[names[1], "verdict"] == "reproduced"
+        nulls = [of.loc[f"{name}_null", "value"] for name in names]
+        assert abs(nulls[0] - nulls[1]) < 0.02
+
+
 def test_topic_models_change_the_size_of_minilms_ratio_and_not_its_side(tables):
     assert (
         "of MiniLM's attention ratio lies above 95% of permuted topics; at equal distance" in NOTES
