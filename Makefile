@@ -3,8 +3,8 @@ PYTHON ?= python3
 SHELL := /bin/bash
 CORES ?= all
 KEEP ?= --constraint requirements.lock
-# A process for each core, four at most; tests/conftest.py says what starts first.
-PYTEST := python -m pytest --numprocesses logical --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
+# tests/conftest.py says how many processes, and what starts first.
+PYTEST := python -m pytest --numprocesses auto --dist loadgroup --no-loadscope-reorder
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 # The overlay config/x.yaml has its results in runs/x/results, CONFIG="config/x.yaml config/y.yaml" in
