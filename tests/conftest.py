@@ -32,6 +32,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if collection_path == ROOT / "tests/gpu" and not asked_for else None
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """One more than there are cores, four at most: some tests wait for a clock or a server."""
     return min(4, len(os.sched_getaffinity(0)) + 1)
