@@ -1956,7 +1956,7 @@ FAULTS = [
         "which word of a shared piece is known depends on the order of the words",
     ),
     Fault(
-        "papers/topic_structure/wikipedia/probe/uncertainty.py",
+        "evidence/intervals.py",
         "ndtr(np.sqrt(n / (n - 1)) * stdtrit(n - 1, (1 - LEVEL) / 2))",
         "ndtr(stdtrit(n - 1, (1 - LEVEL) / 2))",
         "tests/unit/test_probe_statistics.py"
@@ -2021,7 +2021,7 @@ FAULTS = [
         "distances are weighted by different-topic pairs",
     ),
     Fault(
-        "papers/topic_structure/wikipedia/probe/uncertainty.py",
+        "evidence/intervals.py",
         "tail: float = (1 - LEVEL) / 2",
         "tail: float = 1 - LEVEL",
         "tests/unit/test_probe_statistics.py"

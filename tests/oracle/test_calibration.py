@@ -192,7 +192,7 @@ def test_simulated_intervals_are_those_of_data_written_out(shape) -> None:
         for drawn in weights:
             copies = [text for text in range(documents) for _ in range(drawn[text])]
             means.append(sum(sum(row[t] for t in copies) for row in measured) / len(copies) / seeds)
-        ends = uncertainty.bootstrap_interval(means, documents)
+        ends = intervals.bootstrap_interval(means, documents)
         expected = intervals.over_seeds(np.array(values), *map(float, ends))
         np.testing.assert_allclose(found[trial], expected, rtol=1e-10)
 

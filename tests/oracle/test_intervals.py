@@ -7,12 +7,10 @@ documents, and a document may suit one seed better than another.
 import numpy as np
 import pytest
 
-from onelayer.evidence.intervals import over_seeds
+from onelayer.evidence.intervals import bootstrap_interval, over_seeds, percentile_interval
 from onelayer.papers.topic_structure.wikipedia.probe.uncertainty import (
-    bootstrap_interval,
     class_means,
     document_weights,
-    percentile_interval,
     permutation_p,
     resampled,
     resampled_topics,

@@ -12,7 +12,7 @@ from tokenizers import Tokenizer
 from transformers import BertModel
 
 from onelayer.compute.seeds import generator
-from onelayer.evidence.intervals import over_seeds
+from onelayer.evidence.intervals import bootstrap_interval, over_seeds
 from onelayer.papers.topic_structure.wikipedia.probe.attention import probe_attention
 from onelayer.papers.topic_structure.wikipedia.probe.labels import Variant, labels_of, variants_of
 from onelayer.papers.topic_structure.wikipedia.probe.measures import (
@@ -28,7 +28,6 @@ from onelayer.papers.topic_structure.wikipedia.probe.sums import (
     write_attention_sums,
 )
 from onelayer.papers.topic_structure.wikipedia.probe.uncertainty import (
-    bootstrap_interval,
     document_weights,
     permuted_ratios,
 )

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from onelayer.errors import OnelayerError
+from onelayer.evidence import intervals
 from onelayer.papers.topic_structure.wikipedia.probe import pairs, uncertainty
 from onelayer.papers.topic_structure.wikipedia.probe.pairs import (
     DISTANCE_EDGES,
@@ -278,24 +279,24 @@ def test_bootstrap_interval_covers_the_true_ratio():
         shared = rng.lognormal(0, 0.3, size=(documents, 1))  # documents differ, classes do not
         sums = counts * shared * np.array([1.5, 1.0]) * rng.lognormal(0, 0.2, (documents, 2))
         replicates = attention_bootstrap(sums, counts, 200, rng).ratio
-        low, high = uncertainty.percentile_interval(replicates)
+        low, high = intervals.percentile_interval(replicates)
         covered += low <= 1.5 <= high
     assert 0.88 <= covered / trials <= 0.99
 
 
 def test_an_interval_leaves_a_fortieth_of_the_replicates_on_each_side():
-    assert uncertainty.percentile_interval(np.arange(1001.0)) == pytest.approx((25, 975))
+    assert intervals.percentile_interval(np.arange(1001.0)) == pytest.approx((25, 975))
 
 
 def test_an_expanded_interval_is_wider_for_few_units_and_plain_for_many():
     replicates = np.arange(100_001.0)
-    low, high = uncertainty.bootstrap_interval(replicates, 10)
+    low, high = intervals.bootstrap_interval(replicates, 10)
     # Phi(-sqrt(10 / 9) 2.262) = Phi(-2.3845)
     assert low == pytest.approx(855, abs=2) and high == pytest.approx(100_000 - low)
-    wide = uncertainty.bootstrap_interval(replicates, 1_000_000)
+    wide = intervals.bootstrap_interval(replicates, 1_000_000)
     assert wide == pytest.approx((2500, 97500), abs=2)
     with pytest.raises(ValueError, match="1 unit"):
-        uncertainty.bootstrap_interval(replicates, 1)
+        intervals.bootstrap_interval(replicates, 1)
 
 
 def test_word_bootstrap_surrounds_the_ratio():
@@ -303,7 +304,7 @@ def test_word_bootstrap_surrounds_the_ratio():
     labels = disjoint(120, 4)
     vectors = planted_vectors(rng, labels, strength=0.7)
     replicates = similarity_bootstrap(vectors, labels, 200, rng)
-    low, high = uncertainty.percentile_interval(replicates.ratio)
+    low, high = intervals.percentile_interval(replicates.ratio)
     assert low < similarity_ratio(vectors, labels) < high
 
 

@@ -15,11 +15,7 @@ from scipy.special import comb
 from onelayer.compute.seeds import generator
 from onelayer.evidence import intervals
 from onelayer.evidence.verdicts import Measured, Number
-from onelayer.papers.topic_structure.wikipedia.probe.uncertainty import (
-    bootstrap_interval,
-    document_weights,
-    percentile_interval,
-)
+from onelayer.papers.topic_structure.wikipedia.probe.uncertainty import document_weights
 from onelayer.settings.calibration import EffectCalibration, IntervalCalibration
 
 NORMAL, SKEWED = "normal", "skewed"
@@ -70,7 +66,7 @@ def simulated_intervals(
     """
     by_seed, by_document = deviations
     means, replicates = resampled_means(shape, documents, trials, resamples, rng)
-    ends = bootstrap_interval(by_document * replicates, documents)
+    ends = intervals.bootstrap_interval(by_document * replicates, documents)
     of_seeds = by_seed * noise(shape, (trials, seeds), rng) + by_document * means[:, None]
     # The seeds' mean moves the replicates of each data set as a whole.
     moved = of_seeds.mean(axis=1) - by_document * means
@@ -102,8 +98,8 @@ def coverage(settings: IntervalCalibration, seed: int) -> pd.DataFrame:
             rng = generator(DOCUMENTS, shape, documents, seed)
             replicates = resampled_means(shape, documents, *drawn, rng)[1]
             of = {"shape": shape, "documents": documents}
-            add(PLAIN, *percentile_interval(replicates), **of)
-            add(DOCUMENTS, *bootstrap_interval(replicates, documents), **of)
+            add(PLAIN, *intervals.percentile_interval(replicates), **of)
+            add(DOCUMENTS, *intervals.bootstrap_interval(replicates, documents), **of)
         grid = itertools.product(settings.seeds, settings.documents, settings.spreads)
         for seeds, documents, spread in grid:
             rng = generator(OVER_SEEDS, shape, seeds, documents, spread, seed)

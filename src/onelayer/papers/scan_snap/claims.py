@@ -5,11 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtr, stdtrit
 
 from onelayer.compute.seeds import generator
 from onelayer.evidence.claims import NOTES as ON_CLAIMS
 from onelayer.evidence.claims import Claim, alone, of_seeds, readable, tabulated
+from onelayer.evidence.intervals import bootstrap_interval
 from onelayer.evidence.tables import ALL, table
 from onelayer.evidence.verdicts import TENTH, Direction, Number
 from onelayer.papers.scan_snap import entropy_sweep, measures
@@ -458,8 +458,7 @@ def trend_of_means(grids: np.ndarray, *named: object) -> dict[str, float]:
     if n < 2 or np.isnan(value := float(_trend(grids.mean(axis=0)))):
         return of_seeds(_trend(grids))
     drawn = generator("scan and snap trend", *named).integers(n, size=(RESAMPLES, n))
-    tail = ndtr(np.sqrt(n / (n - 1)) * stdtrit(n - 1, 0.025))
-    low, high = np.quantile(_trend(grids[drawn].mean(axis=1)), [tail, 1 - tail])
+    low, high = bootstrap_interval(_trend(grids[drawn].mean(axis=1)), n)
     return {"value": value, "low": min(value, float(low)), "high": max(value, float(high)), "n": n}
 
 

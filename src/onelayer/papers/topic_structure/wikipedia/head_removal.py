@@ -28,10 +28,7 @@ from onelayer.papers.topic_structure.wikipedia.probe.removals import (
     SAME_LAYERS,
     SAME_TOPIC,
 )
-from onelayer.papers.topic_structure.wikipedia.probe.uncertainty import (
-    bootstrap_interval,
-    document_weights,
-)
+from onelayer.papers.topic_structure.wikipedia.probe.uncertainty import document_weights
 from onelayer.papers.topic_structure.wikipedia.tables import kind
 from onelayer.settings.models import ModelSettings
 from onelayer.settings.probe import UncertaintySettings
@@ -155,7 +152,7 @@ def _interval(resampled: np.ndarray, documents: int) -> tuple[float, float]:
     usable = ~np.isnan(resampled)
     if usable.mean() < 0.9:
         return np.nan, np.nan
-    return bootstrap_interval(resampled[usable], documents)
+    return intervals.bootstrap_interval(resampled[usable], documents)
 
 
 def _means(table: pd.DataFrame, settings: UncertaintySettings) -> Iterator[tuple]:

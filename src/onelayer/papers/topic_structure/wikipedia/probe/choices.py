@@ -20,7 +20,7 @@ from tokenizers import Tokenizer
 from transformers import PreTrainedModel
 
 from onelayer.compute.seeds import generator
-from onelayer.evidence.intervals import over_seeds
+from onelayer.evidence import intervals
 from onelayer.papers.topic_structure.wikipedia.probe import uncertainty
 from onelayer.papers.topic_structure.wikipedia.probe.embeddings import extract_embeddings
 from onelayer.papers.topic_structure.wikipedia.probe.measures import permutations_of
@@ -189,13 +189,13 @@ def measure_choices(
             mark = name if seed == choices.seeds[0] else ""
             over = replicates[name, seed] = ratio / centre, drawn / centre
             for quantity, value, spread in (
-                (RATIO, ratio, uncertainty.bootstrap_interval(drawn, n)),
-                (f"{RATIO}_null", centre, uncertainty.percentile_interval(null)),
-                (CORRECTED, over[0], uncertainty.bootstrap_interval(over[1], n)),
+                (RATIO, ratio, intervals.bootstrap_interval(drawn, n)),
+                (f"{RATIO}_null", centre, intervals.percentile_interval(null)),
+                (CORRECTED, over[0], intervals.bootstrap_interval(over[1], n)),
             ):
                 measures.append((*read, mark, quantity, value, *spread, n))
         ratio, null = _cosine(vectors, membership, moved)
-        spread = uncertainty.percentile_interval(null)
+        spread = intervals.percentile_interval(null)
         measures.append((*choice, "", COSINE, ratio, np.nan, np.nan, len(rows)))
         measures.append((*choice, "", f"{COSINE}_null", null.mean(), *spread, len(rows)))
     columns = [*Choice._fields, "choice", "quantity", "value", "low", "high", "n"]
@@ -208,8 +208,8 @@ def measure_choices(
     if not both:
         return table
     values, drawn = map(np.array, zip(*both, strict=True))
-    ends = uncertainty.bootstrap_interval(drawn.mean(axis=0), n)
-    row = dict(zip(("value", "low", "high"), over_seeds(values, *ends), strict=True))
+    ends = intervals.bootstrap_interval(drawn.mean(axis=0), n)
+    row = dict(zip(("value", "low", "high"), intervals.over_seeds(values, *ends), strict=True))
     row |= {"quantity": AUTHORS_OVER_OURS, "n": n, "runs": len(both) if len(both) > 1 else np.nan}
     return pd.concat([table, pd.DataFrame([row])], ignore_index=True)
 

@@ -88,7 +88,7 @@ class Sampled:
         if self.null is not None:
             null = self.null[chosen]
             mean_null, centres = null.mean(axis=0), null.mean(axis=1)
-            ends = uncertainty.percentile_interval(mean_null)
+            ends = intervals.percentile_interval(mean_null)
             corrected = self._over_seeds(
                 self.corrected(values, centres), self.corrected(replicates, centres[:, None])
             )
@@ -104,7 +104,7 @@ class Sampled:
         return rows
 
     def _over_seeds(self, values: np.ndarray, replicates: np.ndarray) -> tuple[float, float, float]:
-        low, high = uncertainty.bootstrap_interval(replicates.mean(axis=0), self.n)
+        low, high = intervals.bootstrap_interval(replicates.mean(axis=0), self.n)
         return intervals.over_seeds(values, float(low), float(high))
 
     def _over_topics(
@@ -116,7 +116,7 @@ class Sampled:
         """
         if self.topics_drawn < 2 or np.isnan(topics).any():
             return np.nan, np.nan
-        least, most = uncertainty.bootstrap_interval(topics, self.topics_drawn)
+        least, most = intervals.bootstrap_interval(topics, self.topics_drawn)
         below, above = max(value - least, 0.0), max(most - value, 0.0)
         return value - np.hypot(value - low, below), value + np.hypot(high - value, above)
 

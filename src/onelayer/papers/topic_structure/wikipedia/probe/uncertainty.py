@@ -16,13 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import coo_array, csr_array, vstack
-from scipy.special import ndtr, stdtrit
 
 from onelayer.papers.topic_structure.wikipedia.probe.pairs import DISTANCE_EDGES, WordPairs
 from onelayer.papers.topic_structure.wikipedia.probe.similarity import PairMeans
 
 CLASSES = ("same_topic", "different_topic")
-LEVEL = 0.95  # of all intervals
 ROUNDING = 1e-12  # of means in float64, relative: 2^-53 through some thousand terms
 
 
@@ -327,37 +325,6 @@ def resampled_topics(sums: np.ndarray, counts: np.ndarray, weights: ArrayLike) -
         parts.append((weights @ same_topic, ((weights @ apart) * weights).sum(axis=1)))
     with np.errstate(divide="ignore", invalid="ignore"):
         return Replicates(*(total / number for total, number in zip(*parts, strict=True)))
-
-
-def percentile_interval(
-    replicates: ArrayLike, tail: float = (1 - LEVEL) / 2
-) -> tuple[np.ndarray, np.ndarray]:
-    """The middle 95% of the replicates over the first axis: (low, high), each [...].
-
-    All but a share `tail` on either side. Of permutations; of a bootstrap `bootstrap_interval`.
-    """
-    low, high = np.quantile(np.asarray(replicates, np.float64), [tail, 1 - tail], axis=0)
-    return low, high
-
-
-def bootstrap_interval(replicates: ArrayLike, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Expanded 95% percentile interval of a bootstrap over n units: (low, high), each [...].
-
-    Plain percentiles are too narrow for few units: they divide by n and know nothing of Student's
-    tails. The percentiles at Phi(-sqrt(n / (n - 1)) t_{alpha/2, n-1}) and its complement mend both
-    (Hesterberg 2015, 'What teachers should know about the bootstrap', 5.3).
-
-    Args:
-        replicates: [R, ...].
-        n: how many documents, words or topics were resampled.
-
-    Raises:
-        ValueError: when there are fewer than two units.
-    """
-    if n < 2:
-        raise ValueError(f"{n} unit was resampled: no interval")
-    tail = ndtr(np.sqrt(n / (n - 1)) * stdtrit(n - 1, (1 - LEVEL) / 2))
-    return percentile_interval(replicates, tail)
 
 
 def unordered(

@@ -23,6 +23,7 @@ import numpy as np
 import pandas as pd
 
 from onelayer.compute.seeds import generator
+from onelayer.evidence import intervals
 from onelayer.evidence.tables import ALL
 from onelayer.papers.topic_structure.wikipedia.probe import uncertainty
 from onelayer.papers.topic_structure.wikipedia.probe.labels import Variant
@@ -273,7 +274,7 @@ def measure_vectors(
 
 def _of_heads(places: Sequence[tuple[int, int]], values: np.ndarray, null: np.ndarray):
     """Gap, null and z of every head of a checkpoint: `values` [H], `null` [P, H]."""
-    low, high = uncertainty.percentile_interval(null)
+    low, high = intervals.percentile_interval(null)
     rows = []
     for number, (layer, head) in enumerate(places):
         of = {"layer": layer, "head": head}
