@@ -175,7 +175,7 @@ def _attention_null(words: int, topics: int, overlapping: bool, repeats: int, pa
         steps=("probe_attention", "merge_attention"),
         ours=Way(
             "ours",
-            lambda: _numbers(uncertainty.permuted_attention(word_pairs, membership, drawn)),
+            lambda: _numbers(uncertainty.permuted_attention(word_pairs, membership, drawn)[0]),
         ),
         simple=Way("numpy: topics of both words looked up and compared", simple),
         authors=NONE,

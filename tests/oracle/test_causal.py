@@ -108,7 +108,7 @@ def test_the_null_is_that_of_documents_whose_words_have_other_topics():
         permutation = np.arange(10)
         permutation[labelled] = rng.permutation(labelled)
         permutations.append(permutation)
-    null = permuted_attention(fast.word_pairs, labels.membership[0], permutations)
+    null, _ = permuted_attention(fast.word_pairs, labels.membership[0], permutations)
     for place, permutation in enumerate(permutations):
         moved = null_loops.permuted_topics(topics, permutation)
         # Counted again from the document; pairs of a word with itself are in neither class.

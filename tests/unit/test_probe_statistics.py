@@ -63,7 +63,7 @@ def similarity_bootstrap(vectors, labels, resamples, rng):
 def attention_null(word_pairs, labels, strata, permutations, rng):
     """Mean attention under so many permutations of the labels within strata."""
     drawn = [uncertainty.permute_within(strata, rng) for _ in range(permutations)]
-    return uncertainty.permuted_attention(word_pairs, labels, drawn)
+    return uncertainty.permuted_attention(word_pairs, labels, drawn)[0]
 
 
 def standardised_ratio(sums, counts):

@@ -358,12 +358,11 @@ def _nulls(
     checkpoints: Sequence[AttentionSums], membership: np.ndarray, permutations: Sequence[np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Ratios with topics permuted, at any distance and standardised for it, two [S, P]."""
-    nulls = []
-    for sums in checkpoints:
-        by_bin = uncertainty.permuted_sums(sums.word_pairs, membership, permutations)
-        plain = uncertainty.class_means(*(total.sum(axis=-1) for total in by_bin))
-        nulls.append((plain.ratio, uncertainty.standardised_means(*by_bin).ratio))
-    return tuple(map(np.array, zip(*nulls, strict=True)))
+    nulls = [
+        uncertainty.permuted_attention(sums.word_pairs, membership, permutations)
+        for sums in checkpoints
+    ]
+    return tuple(np.array([null.ratio for null in of]) for of in zip(*nulls, strict=True))
 
 
 def _class_means(

@@ -111,8 +111,8 @@ def document_weights(documents: int, resamples: int, rng: np.random.Generator) -
 
 def permuted_attention(
     word_pairs: WordPairs, membership: np.ndarray, permutations: Iterable[ArrayLike]
-) -> Replicates:
-    """Mean attention between different words under permuted topic labels.
+) -> tuple[Replicates, Replicates]:
+    """Mean attention between different words under permuted topic labels: plain, standardised.
 
     Args:
         word_pairs: sums and counts of pairs of different words, over all documents.
@@ -122,22 +122,6 @@ def permuted_attention(
     Raises:
         ValueError: when a class has no pairs (it is named).
     """
-    return class_means(
-        *(total.sum(axis=-1) for total in permuted_sums(word_pairs, membership, permutations))
-    )
-
-
-def permuted_sums(
-    word_pairs: WordPairs, membership: np.ndarray, permutations: Iterable[ArrayLike]
-) -> tuple[np.ndarray, np.ndarray]:
-    """What `class_means`, summed over distances, and `standardised_means` take, of a null.
-
-    Args:
-        word_pairs, membership, permutations: as of `permuted_attention`.
-
-    Returns:
-        Sums and counts of (same_topic, different_topic) pairs at every distance, two [P, 2, B].
-    """
     rows, pair, first, second = _unordered(word_pairs, membership.any(axis=1))
     shape = len(DISTANCE_EDGES), len(first)
     columns = (word_pairs.sums[rows], word_pairs.counts[rows].astype(np.float64))
@@ -145,7 +129,8 @@ def permuted_sums(
     values = vstack(values, format="csr")  # [(sums, counts) x B, pairs]
     same = _sums(values, meetings(first, second, membership, permutations))
     both = np.stack([same, values.sum(axis=1) - same], axis=1).reshape(-1, 2, 2, shape[0])
-    return both[:, :, 0], both[:, :, 1]
+    by_bin = both[:, :, 0], both[:, :, 1]  # sums and counts, [P, classes, B] each
+    return class_means(*(one.sum(axis=-1) for one in by_bin)), standardised_means(*by_bin)
 
 
 def permuted_ratios(
