@@ -104,6 +104,23 @@ def test_cell_of_the_map_says_how_many_runs_its_times_are_of() -> None:
     assert "large" in stage_figures.cell_text(cell((0, 3, -1)))
 
 
+def test_long_names_of_settings_keep_to_their_panels() -> None:
+    name = "mean squared, Adam .003, noise .001, masked words hidden"
+    norms = [
+        pd.DataFrame({"kind": "setting", "name": given, "seed": 0, "step": range(4)})
+        for given in (f"{name} 1", f"{name} 2")
+    ]
+    norms = pd.concat(norms).assign(learning_rate=0.003, noise=0.001, diverged_at=-1)
+    norms = norms.assign(W_V=[1.0, 2, 2, 2] * 2, W_K=1.0, W_Q=1.0)
+    with house_style():
+        drawn = stage_figures.two_stage_norms(norms)
+        drawn.canvas.draw()
+        left, right = (axis.title.get_window_extent() for axis in drawn.axes[:2])
+        assert left.x1 < right.x0
+        assert right.x1 <= drawn.bbox.x1
+        plt.close(drawn)
+
+
 def test_words_below_the_maps_have_their_places_and_stay_with_them() -> None:
     text = numbered_words(["the", "energy", "of"], width=14)
     assert text == "1\u00a0the\n2\u00a0energy\n3\u00a0of"

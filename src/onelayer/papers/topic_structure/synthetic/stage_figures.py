@@ -1,5 +1,7 @@
 """The two stages of training, and stage 2's ratio: figures of Li, Li & Risteski (2023)."""
 
+from textwrap import fill
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -61,7 +63,7 @@ def two_stage_norms(norms: pd.DataFrame) -> Figure:
         note = f"$t_V \\leq t_{{KQ}}$ in {runs['in_order'].sum()} of {len(runs) - lost} runs"
         if lost:
             note += f", {lost} diverged"
-        axis.set_title(f"{plain(name)}\n{note}")
+        axis.set_title(f"{fill(plain(name), 40)}\n{note}", fontsize=9)
         axis.set_xlim(0, last)
         despine(axis)
     handles = [
