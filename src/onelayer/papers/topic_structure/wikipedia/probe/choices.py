@@ -200,18 +200,29 @@ def measure_choices(
         measures.append((*choice, "", f"{COSINE}_null", null.mean(), *spread, len(rows)))
     columns = [*Choice._fields, "choice", "quantity", "value", "low", "high", "n"]
     table = pd.DataFrame(measures, columns=columns)
+    both = _authors_over_ours(replicates, choices.seeds, n)
+    return pd.concat([table, pd.DataFrame(both)], ignore_index=True) if both else table
+
+
+def _authors_over_ours(
+    replicates: dict[tuple[str, int], tuple[float, np.ndarray]], seeds: Sequence[int], n: int
+) -> list[dict]:
+    """The row of the authors' choice over ours; none where no seed has both.
+
+    `replicates`: ratio over its null and resampled ones [R], by name of the choice and seed.
+    """
     both = [
         tuple(map(np.divide, replicates["authors", seed], replicates["ours", seed]))
-        for seed in choices.seeds
+        for seed in seeds
         if {("ours", seed), ("authors", seed)} <= replicates.keys()
     ]
     if not both:
-        return table
+        return []
     values, drawn = map(np.array, zip(*both, strict=True))
     ends = intervals.bootstrap_interval(drawn.mean(axis=0), n)
     row = dict(zip(("value", "low", "high"), intervals.over_seeds(values, *ends), strict=True))
-    row |= {"quantity": AUTHORS_OVER_OURS, "n": n, "runs": len(both) if len(both) > 1 else np.nan}
-    return pd.concat([table, pd.DataFrame([row])], ignore_index=True)
+    runs = len(both) if len(both) > 1 else np.nan
+    return [row | {"quantity": AUTHORS_OVER_OURS, "n": n, "runs": runs}]
 
 
 def _attention(
