@@ -233,6 +233,16 @@ def test_rank_one_stands_beside_the_authors_weights_and_within_0_and_1():
     assert row["verdict"] == "undecided"  # of all between 0 and 1
 
 
+def test_ranks_are_also_those_of_the_end_of_the_training():
+    """The paper says 'at convergence'; the authors' last weights are earlier than that."""
+    runs = [curve("standard", seed, [0.69, 0.67, 0.67, 0.67]) for seed in (0, 1)]
+    theirs = "initialisation,matrix,iteration,published\nstandard,W_1,100,0.939\n"
+    table = training_tables.rank_one(pd.concat(runs), io.StringIO(theirs), [100], TRAINING, ABOVE)
+    assert table[["matrix", "iteration", "published"]].fillna(0).to_numpy().tolist() == [
+        ["W_1", 100, 0.939], ["W_V", 100, 0], ["W_1", 300, 0], ["W_V", 300, 0],
+    ]  # fmt: skip
+
+
 def test_no_effect_of_a_rank_is_a_random_matrix_of_its_shape():
     """A share of .92 is many times as far from a random matrix as the authors' .49 of W_Q."""
     row = ranked((0.92, 0.921), "W_Q", 0.49)

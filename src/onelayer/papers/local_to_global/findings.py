@@ -230,7 +230,7 @@ FINDINGS: list[Finding | Remark] = [
         "the parameter matrices of a transformer trained anew from the standard start",
         "all come near rank one",
         "in each the square of the largest singular value is at least {it:2} of the sum of all "
-        "squares, where .9 would count as near",
+        "squares ({it.setting}), where .9 would count as near",
     ),
     Finding(
         "rank_one_start",
@@ -241,7 +241,7 @@ FINDINGS: list[Finding | Remark] = [
         {"claim": _KEPT_RANK_ONE, "seed": ALL},
         "the parameter matrices from a rank-one start",
         "all stay rank one",
-        "the smallest share of a largest singular value is {it.value:.4f}",
+        "the smallest share of a largest singular value is {it.value:.4f} ({it.setting})",
     ),
     Finding(
         "more_states",

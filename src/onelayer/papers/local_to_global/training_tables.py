@@ -239,8 +239,9 @@ def readable_rank_one(by: pd.DataFrame, start: str, matrix: str, iteration: int)
     "table: rank one",
     title="Share of the largest singular value over training",
     notes=[
-        "sigma_1^2 / sum of sigma_i^2; 1 means rank one. Ours: mean over seeds with its interval. "
-        "Authors: one run, from the weights they saved.",
+        "sigma_1^2 / sum of sigma_i^2; 1 means rank one. Ours: mean over seeds with its interval, "
+        "also at the end of the training. Authors: one run, from the weights they saved, up to "
+        "iteration 200.",
         "No effect is the mean share of a random matrix of the same shape. The paper says that "
         "all matrices become rank one (figure 3); of W_Q and W_K the authors' own weights at "
         "iteration 200 do not.",
@@ -267,9 +268,9 @@ def rank_one(
     chain, theirs = Chain.of(chain), read_published(published).set_index(RANK_KEYS)
     unreached = {name: _unreached(part, chain) for name, part in curves.groupby("variant")}
     matrices = [name.removesuffix("_share") for name in curves if name.endswith("_share")]
-    rows = []
+    shown, rows = {*snapshots, curves["iteration"].max()}, []
     for (name, iteration), part in curves.groupby(["variant", "iteration"], sort=False):
-        for matrix in matrices if iteration in snapshots else ():
+        for matrix in matrices if iteration in shown else ():
             key = {"initialisation": name, "matrix": matrix, "iteration": iteration}
             row = key | from_runs(mean(part[f"{matrix}_share"], least=0.0, most=1.0))
             row["quantity"] = "top_share"
