@@ -1270,10 +1270,10 @@ FAULTS = [
     ),
     Fault(
         "papers/local_to_global/trap_tables.py",
-        "losses[::-1], times[::-1]",
-        "losses, times",
-        "tests/unit/test_trap.py::test_between_two_looks_the_escape_is_where_a_line_crosses",
-        "between two looks a falling loss is read as one that rises",
+        "np.interp(0.0, np.log(come), times)",
+        "np.interp(1.0, come, times)",
+        "tests/unit/test_trap.py::test_between_two_looks_the_escape_is_where_an_exponential_crosses",
+        "between two looks a run that leaves fast is said to leave early",
     ),
     Fault(
         "papers/local_to_global/trap_tables.py",

@@ -169,8 +169,10 @@ def test_the_table_tells_those_that_stay_from_those_that_leave():
     assert rows.loc[("fast", "escape_iteration"), "value"] == 20
     assert rows.loc[("fast", "escape_inputs"), "value"] == 20 * 16 * 256
     assert rows.loc[("fast", "earlier_by_rate"), "value"] == 1
-    # A tenth of the way down is a fifth of the way from the first look to the second.
-    done = sum(0.008 * one_cycle(500, 0.02)(step) for step in range(4))
+    # From a hundredth of the way to a half of it in 20 iterations, at a tenth of it after 11.77.
+    at = 20 * math.log(10) / math.log(50)
+    rates = [0.008 * one_cycle(500, 0.02)(step) for step in range(12)]
+    done = sum(rates[:11]) + (at - 11) * rates[11]
     assert rows.loc[("fast", "escape_time"), "value"] == pytest.approx(done)
     assert rows.loc[("fast", "curvature_before_escape"), "value"] == 1
     assert (PAPER, "curvature_where_trapped") not in rows.index
@@ -251,15 +253,18 @@ def test_the_median_counts_those_that_stay_as_last():
     assert np.isnan(median_time(np.array([1.0, 2, 3, 4, 5, np.inf]))["high"])
 
 
-def test_between_two_looks_the_escape_is_where_a_line_crosses():
-    """By a search along the line, iteration by hundredth of an iteration."""
-    level = CHAIN.unigram_entropy - 0.1 * (CHAIN.unigram_entropy - CHAIN.bigram_entropy)
-    losses = level + np.array([0.02, 0.03, 0.01, -0.03, -0.02])
-    run = pd.DataFrame({"iteration": [0, 10, 20, 40, 50], "loss": losses})
-    at = 2000
-    while 0.01 - 0.04 * (at / 100 - 20) / 20 > 0:
-        at += 1
-    assert crossing(run, CHAIN) == pytest.approx(at / 100, abs=0.01)
+@pytest.mark.parametrize("steepness", [0.1, 0.2, 0.4])
+def test_between_two_looks_the_escape_is_where_an_exponential_crosses(steepness):
+    """By looks at every iteration, of runs that leave exponentially and come to rest below."""
+    way, every = CHAIN.unigram_entropy - CHAIN.bigram_entropy, np.arange(201)
+    errors = []
+    for leaves in np.arange(100, 120, 0.5):
+        loss = CHAIN.unigram_entropy - way / (1 + 9 * np.exp(-steepness * (every - leaves)))
+        run = pd.DataFrame({"iteration": every, "loss": loss})
+        assert crossing(run, CHAIN) == pytest.approx(leaves, abs=0.05)
+        errors.append(crossing(run[::20], CHAIN) - leaves)
+    assert abs(np.mean(errors)) < 1 and np.max(np.abs(errors)) < 5
+    level = CHAIN.unigram_entropy - 0.1 * way
     assert crossing(run.assign(loss=level + 0.01), CHAIN) == math.inf
     assert crossing(run.assign(loss=level - 0.01), CHAIN) == 0
 

@@ -12,7 +12,15 @@ import pandas as pd
 
 from onelayer.evidence.intervals import mean, median, share, with_runs
 from onelayer.evidence.tables import Report, interval_of, number, row_per, table, tidy
-from onelayer.evidence.verdicts import NOT_REACHED, Direction, Number, from_runs, judge, worded
+from onelayer.evidence.verdicts import (
+    NOT_REACHED,
+    TENTH,
+    Direction,
+    Number,
+    from_runs,
+    judge,
+    worded,
+)
 from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.schedule import one_cycle
 from onelayer.papers.local_to_global.training_tables import changes, close, escape
@@ -56,14 +64,19 @@ def runs_of(curves: pd.DataFrame) -> list[pd.DataFrame]:
 
 
 def crossing(run: pd.DataFrame, chain: Chain) -> float:
-    """Iterations until the `escape`, by a line between the two looks around it."""
+    """Iterations until the `escape`, between the two looks around it.
+
+    A run leaves exponentially: by a line of the logarithm of how far it has come, which is taken to
+    be a hundredth of the way where it is less. A line of the loss itself crosses too early, the
+    more so the faster the run leaves.
+    """
     first = escape(run, chain)
     place = int((run["iteration"] < first).sum())
     if not 0 < place < len(run):
         return first
     times, losses = (run[name].to_numpy()[place - 1 : place + 1] for name in ("iteration", "loss"))
-    level = chain.unigram_entropy - close(chain)
-    return float(np.interp(level, losses[::-1], times[::-1]))
+    come = np.maximum((chain.unigram_entropy - losses) / close(chain), TENTH)
+    return float(np.interp(0.0, np.log(come), times))
 
 
 def learning_times(iterations: np.ndarray, training: TrainingSettings) -> np.ndarray:
@@ -223,7 +236,8 @@ def notes(training: TrainingSettings) -> list[str]:
         "At the unigram model: within a tenth of its distance from the bigram entropy. Escape: "
         "from then on below that. The median's interval is by order statistics; a seed that stays "
         "comes after all others. Inputs by then: symbols that a run was trained on. Learning time: "
-        "the learning rates' sum over the iterations, the last look's interval shared by a line.",
+        "the learning rates' sum over the iterations, between two looks by a line of the logarithm "
+        "of how far the run has come.",
         "Earlier: seeds that leave at fewer iterations than the same seed at the next lower rate, "
         "or at the next smaller batch, of those that leave at either; a half would be chance. "
         "Learning time over that at the next lower rate: the geometric mean over seeds, where all "
