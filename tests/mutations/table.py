@@ -1445,8 +1445,8 @@ FAULTS = [
     ),
     Fault(
         "papers/local_to_global/claims.py",
-        'rows["value"].where(below, 1 - rows["value"])',
-        'rows["value"].where(below, rows["value"])',
+        'rows["p"] + rows["q"] < 1, "global_share", "local_share")',
+        'rows["p"] + rows["q"] < 9, "global_share", "local_share")',
         "tests/unit/test_local_to_global_claims.py"
         "::test_small_starts_are_counted_where_each_side_says_they_end",
         "for p + q > 1, too, small starts should reach a global minimum",

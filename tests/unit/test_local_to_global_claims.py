@@ -85,11 +85,12 @@ def test_the_matrix_that_is_furthest_from_rank_one_stands_for_all():
 
 def test_small_starts_are_counted_where_each_side_says_they_end():
     rows = [
-        {"p": p, "q": p, "sigma": 0.02, "quantity": "global_share", "value": value, "n": 100}
-        for p, value in ((0.1, 0.98), (0.9, 0.01))
+        {"p": p, "q": p, "sigma": 0.02, "quantity": quantity, "value": value, "n": 100}
+        for p, values in ((0.1, (0.98, 0.02)), (0.9, (0.01, 0.96)))  # three come to no rest
+        for quantity, value in zip(("global_share", "local_share"), values, strict=True)
     ]
     found = judged([claims._near_origin(pd.DataFrame(rows), "Fig. 1", "(e, w)")])
-    assert found[["value", "n"]].to_numpy().tolist() == [[(98 + 99) / 200, 100]]
+    assert found[["value", "n"]].to_numpy().tolist() == [[(98 + 96) / 200, 100]]
     assert found["verdict"].tolist() == ["smaller"]
 
 

@@ -163,14 +163,14 @@ def _critical_points(table: pd.DataFrame, place: str, model: str) -> list[Claim]
 
 
 def _near_origin(rows: pd.DataFrame, place: str, model: str) -> Claim:
-    """Where small starts end, on both sides of p + q = 1."""
-    below = rows["p"] + rows["q"] < 1
-    as_said = rows.assign(value=rows["value"].where(below, 1 - rows["value"]))
+    """Where small starts end, by `global_share` and `local_share`, on both sides of p + q = 1."""
+    side = np.where(rows["p"] + rows["q"] < 1, "global_share", "local_share")
+    rows = rows[rows["quantity"] == side]
     scales = " and ".join(f"{sigma:.15g}" for sigma in sorted(set(rows["sigma"])))
     setting = _setting(model, rows, f"normal starts of scale {scales}")
     claim = "starts around the origin reach a global minimum for p + q < 1, a local one for > 1"
-    note = "flows that end at a global minimum for p + q < 1, and elsewhere for p + q > 1"
-    return _flow_share(claim, place, setting, as_said, note)
+    note = "flows that end at a global minimum for p + q < 1, and at a local one for p + q > 1"
+    return _flow_share(claim, place, setting, rows, note)
 
 
 def _flows(table: pd.DataFrame, extent: float, tolerance: float, at_rest: float) -> list[Claim]:
@@ -187,7 +187,7 @@ def _flows(table: pd.DataFrame, extent: float, tolerance: float, at_rest: float)
     named = "flows that end in the basin that theory names"
     point = "the flow ends at the point of its energy"
     scale = "a start's scale decides the share that reaches a global minimum"
-    small = shares[shares["sigma"] == shares["sigma"].min()]
+    small = table[table["sigma"] == table["sigma"].min()]
     allowed = share_error(shares["n"])
     return [
         _largest(constant, "Lemma 1", maps, "energy_drift", by["energy_drift"], drift),
@@ -226,7 +226,7 @@ def _flows_with_attention(
         _flow_share(arrives, "Theorem 3", setting, by["arrival_share"], sets),
         _largest(LOSS_ENDS, "Theorem 3", setting, "loss_error", by["loss_error"], limit),
     ]
-    near = by["global_share"][by["global_share"]["sigma"] <= NEAR]
+    near = table[~independent & (table["sigma"] <= NEAR)]
     if len(near):
         claims.append(_near_origin(near, "Theorem 3, Figs. 2 and 5", SPACE))
     if "decided_global_share" in by:

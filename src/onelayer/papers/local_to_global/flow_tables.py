@@ -197,14 +197,14 @@ def basins_of_flow(
         key = of_chain | {"start": start, "sigma": np.nan}
         rows += [key | {"quantity": name} | row for name, row in quantities.items()]
         for draw in gaussian[(gaussian["p"] == chain.p) & (gaussian["q"] == chain.q)].itertuples():
-            of_scale = {
-                "start": NORMAL.format(draw.sigma),
-                "sigma": draw.sigma,
-                "quantity": "global_share",
+            scale = of_chain | {"start": NORMAL.format(draw.sigma), "sigma": draw.sigma}
+            by_theory = {
                 "published": basins.probability_global(draw.sigma, chain),
                 "note": "beside it: the integral of the Gaussian over the paper's basin",
             }
-            rows.append(of_chain | of_scale | share(draw.to_global, draw.draws))
+            to_global, to_local = (share(n, draw.draws) for n in (draw.to_global, draw.to_local))
+            rows.append(scale | {"quantity": "global_share"} | by_theory | to_global)
+            rows.append(scale | {"quantity": "local_share"} | to_local)
     compared = {"basin_agreement": MAJORITY, "global_share": SHARE}
     return judge(with_runs(tidy(rows, BASIN_KEYS)), compared)
 
@@ -310,6 +310,7 @@ def _of_starts(part: pd.DataFrame, chain: Chain, sigma: float) -> dict[str, dict
         return rows
     on_locus = reached == basins.GLOBAL
     rows["global_share"] = share(int(on_locus.sum()), n)
+    rows["local_share"] = share(int((reached == basins.LOCAL).sum()), n)
     if sigma <= NEAR:
         note = "beside it: theorem 3 and figure 5, near the origin"
         rows["global_share"] |= {"published": float(chain.s_star > 0), "note": note}
