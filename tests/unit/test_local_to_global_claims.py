@@ -146,6 +146,29 @@ def test_held_out_sequences_that_lack_a_context_are_refused():
         open_problems.train_sources(settings)
 
 
+@pytest.mark.parametrize("rows", [[[0.3, 0.7], [0.3, 0.7]], [[1, 0], [0.5, 0.5]]])
+def test_a_source_whose_past_tells_nothing_is_refused(rows):
+    settings = LTG.open_problems.but(
+        sources=[{"name": "still", "transitions": rows}], sequence_length=8, iterations=1, seeds=2
+    )
+    with pytest.raises(OnelayerError, match=r"'still': the symbols before tell nothing"):
+        open_problems.train_sources(settings)
+
+
+@pytest.mark.parametrize(
+    ("block", "given"),
+    [
+        (LTG.attention_flow, {"sigmas": [0.1, 0.1]}),
+        (LTG.attention_flow, {"independent": [0.5, 0.5]}),
+        (LTG.open_problems, {"sources": [STICKY.model_dump() | {"depths": [1, 1]}]}),
+    ],
+)
+def test_what_stands_twice_is_refused(block, given):
+    """Its flows counted twice, or its runs had two rows."""
+    with pytest.raises(ValueError, match=r"is given twice; each once"):
+        block.but(**given)
+
+
 def learned(curves: pd.DataFrame, *sources: SourceSettings) -> pd.DataFrame:
     """The table of the sources' curves."""
     return open_problem_tables.open_problems(curves, list(sources), 64, 16, 400).table

@@ -124,6 +124,10 @@ def test_runs_have_losses_and_curvatures_on_every_chain():
     [
         ({"chains": [{"p": 0.2, "q": 0.3}]}, r"p = 0.2, q = 0.3: p \+ q must exceed 1"),
         ({"variants": [{"name": "rows", "embedding_rows": 2}]}, "rows: embedding_rows must be 1"),
+        (
+            {"training": LTG.trap.training.model_copy(update={"embedding_rows": 2}).model_dump()},
+            "training: embedding_rows must be 1, found 2",
+        ),
         ({"everywhere": [{"name": PAPER}]}, "everywhere: paper's start: every chain has this row"),
         (
             {"everywhere": [{"name": "fast"}], "variants": [{"name": "fast"}]},

@@ -92,11 +92,11 @@ class FlowSettings(IntegrationSettings):
 class AttentionFlowSettings(Block):
     """Gradient flow of (e, w, a) from Gaussian starts, integrated as `flow` says."""
 
-    sigmas: list[Annotated[float, Field(gt=0, le=1)]] = Field(min_length=1)
+    sigmas: Annotated[list[Annotated[float, Field(gt=0, le=1)]], each_once()] = Field(min_length=1)
     """Standard deviations of the starts, the same for e, w and a."""
     draws: int = Field(ge=20)
     """Starts per chain and standard deviation (draws)."""
-    independent: list[Annotated[float, Field(gt=0, lt=1)]]
+    independent: Annotated[list[Annotated[float, Field(gt=0, lt=1)]], each_once()]
     """Each p of a chain with q = 1 - p, on which the theorems are silent; from the largest of the
     standard deviations, with the attention scalar and without it."""
 
@@ -253,6 +253,8 @@ class TrapSettings(Computing):
         for chain in self.chains:
             if chain.p + chain.q <= 1:
                 raise ValueError(f"chains: p = {chain.p:g}, q = {chain.q:g}: p + q must exceed 1")
+        if self.training.embedding_rows == 2:
+            raise ValueError("training: embedding_rows must be 1, found 2")
         taken = {STANDARD_START, PAPERS_START}
         for key in ("everywhere", "variants"):
             for variant in getattr(self, key):
@@ -279,7 +281,9 @@ class SourceSettings(Block):
     transitions: list[Annotated[list[Probability], Field(min_length=2)]] = Field(min_length=2)
     """The next symbol's law after each context: S rows of S for the first order, S x S rows for the
     second, the earlier symbol slowest."""
-    depths: list[Annotated[int, Field(ge=1, le=4)]] = Field([1], min_length=1)
+    depths: Annotated[list[Annotated[int, Field(ge=1, le=4)]], each_once()] = Field(
+        [1], min_length=1
+    )
     """Numbers of blocks (layers)."""
 
     @pydantic.model_validator(mode="after")

@@ -27,7 +27,11 @@ from onelayer.papers.local_to_global import initialisation
 from onelayer.papers.local_to_global.chain import MarkovSource
 from onelayer.papers.local_to_global.schedule import one_cycle
 from onelayer.papers.local_to_global.training import BETAS
-from onelayer.settings.local_to_global import OpenProblemsSettings, SourceSettings
+from onelayer.settings.local_to_global import (
+    INDEPENDENT,
+    OpenProblemsSettings,
+    SourceSettings,
+)
 
 Parameters = Mapping[str, Tensor]
 # Iterations whose sequences are drawn together: the loop over time is the same for all.
@@ -61,10 +65,19 @@ def train_sources(
 
     Returns:
         `source`, `depth`, `seed`, `iteration`, `loss` (population loss, `population_losses`).
+
+    Raises:
+        OnelayerError: nothing of a source is told by what came before, or the held-out sequences
+            lack a context.
     """
     groups: dict[tuple[int, int, int], list[SourceSettings]] = {}
     for one in settings.sources:
         source = MarkovSource.of(one.transitions)
+        if source.entropy(0) - source.entropy(source.order) < INDEPENDENT:
+            raise OnelayerError(
+                f"open_problems.sources: '{one.name}': the symbols before tell nothing of the "
+                "next, so that there is no way from the unigram to the best entropy"
+            )
         for depth in one.depths:
             groups.setdefault((source.states, source.order, depth), []).append(one)
     parts = []
