@@ -25,6 +25,7 @@ from onelayer.papers.local_to_global.chain import Chain
 from onelayer.papers.local_to_global.schedule import one_cycle
 from onelayer.papers.local_to_global.training_tables import changes, close, escape
 from onelayer.settings.local_to_global import (
+    AUTHORS_CHAIN,
     PAPERS_START,
     TRAP_STARTS,
     TrainingSettings,
@@ -141,10 +142,9 @@ def _ratio(times: np.ndarray, others: np.ndarray) -> dict[str, object]:
 
 
 def _least(rows: Sequence[dict]) -> list[dict]:
-    """Where the paper's start goes least of the way, of the chains but the first, the authors'."""
+    """Where the paper's start goes least of the way, of the chains other than the authors'."""
     of_papers = [r for r in rows if (r["variant"], r["quantity"]) == (PAPERS_START, "way_closed")]
-    first = (rows[0]["p"], rows[0]["q"])
-    others = [r for r in of_papers if (r["p"], r["q"]) != first]
+    others = [r for r in of_papers if {"p": r["p"], "q": r["q"]} != AUTHORS_CHAIN]
     note = f"the least of {len(others)} chains"
     return [
         r | {"quantity": "least_way_closed", "note": "; ".join([note, *filter(None, [r["note"]])])}
