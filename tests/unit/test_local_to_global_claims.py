@@ -137,6 +137,18 @@ def test_flows_of_all_chains_are_counted_together_and_the_largest_error_stands_f
     assert found["verdict"].tolist() == ["larger", "reproduced", "smaller"]
 
 
+def test_of_a_saddle_flows_stay_near_it_and_do_not_end_at_it():
+    """They reach the minima beside it: how near it they end is all that is counted."""
+    key = {"p": 0.1, "q": 0.1, "point": "saddle", "n": 64, "published": np.nan}
+    errors = [key | {"quantity": name, "value": 0.0} for name in ("loss", "gradient_norm")]
+    rows = [*errors, key | {"quantity": "share_returning", "value": 20 / 64}]
+    table = tidy(rows, ["p", "q", "point"])
+    found = judged(claims._critical_points(table, "Theorem 1", "(e, w)")).iloc[2:]
+    assert found["quantity"].tolist() == ["share_that_stays", "share_that_leaves"]
+    assert found["value"].tolist() == [20 / 64, 44 / 64]
+    assert found["note"].str.contains("end near it at its loss").tolist() == [True, False]
+
+
 def test_held_out_sequences_that_lack_a_context_are_refused():
     settings = LTG.open_problems.but(
         sources=[{"name": "stuck", "transitions": [[0.9999, 0.0001], [0.0001, 0.9999]]}],

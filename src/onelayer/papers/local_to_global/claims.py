@@ -147,16 +147,18 @@ def _critical_points(table: pd.DataFrame, place: str, model: str) -> list[Claim]
         where, expected = (place, _setting(model, rows, point)), rows["published"].iloc[0]
         if not np.isnan(expected):
             claim = f"the flow {'comes back to' if expected else 'leaves'} a {point}"
-            claims.append(_flow_share(claim, *where, rows, f"{near} end at it", expected))
+            note = f"{near} end near it at its loss"
+            claims.append(_flow_share(claim, *where, rows, note, expected))
             continue
         some_of_them = Direction(0.0, 1, kind="theory")
-        some = f"the flow comes back to a {point} from some sides, and leaves it on others"
+        # Those that stay reach the local minima beside it on e = 0, and not the saddle itself.
+        some = f"near a {point} the flow stays from some sides, and leaves on others"
         back = _pooled(rows)
         away = back | {"value": 1 - back["value"]}
         away |= {"low": 1 - back["high"], "high": 1 - back["low"]}
         for quantity, estimate, verb in (
-            ("share_that_returns", back, "end at it"),
-            ("share_that_leaves", away, "do not end at it"),
+            ("share_that_stays", back, "end near it at its loss"),
+            ("share_that_leaves", away, "do not end near it"),
         ):
             claims.append(Claim(some, *where, quantity, estimate, f"{near} {verb}", some_of_them))
     return claims
