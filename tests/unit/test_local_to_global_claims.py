@@ -5,9 +5,11 @@ import pandas as pd
 import pytest
 
 from onelayer.errors import OnelayerError
+from onelayer.evidence.findings import Finding
 from onelayer.evidence.tables import tidy
 from onelayer.papers.local_to_global import claims, open_problem_tables, open_problems
 from onelayer.papers.local_to_global.chain import Chain, MarkovSource
+from onelayer.papers.local_to_global.findings import FINDINGS
 from onelayer.settings.local_to_global import SourceSettings
 from onelayer.settings.root import default_settings
 
@@ -92,6 +94,13 @@ def test_small_starts_are_counted_where_each_side_says_they_end():
     found = judged([claims._near_origin(pd.DataFrame(rows), "Fig. 1", "(e, w)")])
     assert found[["value", "n"]].to_numpy().tolist() == [[(98 + 96) / 200, 100]]
     assert found["verdict"].tolist() == ["smaller"]
+
+
+def test_the_count_of_flows_in_a_sentence_is_that_of_each_chain():
+    """The interval counts starts that all chains share once; there are more flows than that."""
+    decided = [one for one in FINDINGS if isinstance(one, Finding)]
+    said = [one.number for one in decided if one.primary.get("quantity") == "share_of_flows"]
+    assert len(said) == 4 and all("starts on each chain" in number for number in said)
 
 
 def test_shares_of_all_scales_may_be_off_by_what_95_of_100_draws_stay_within():

@@ -84,7 +84,7 @@ FINDINGS: list[Finding | Remark] = [
         "share_of_flows",
         "the gradient flow of the canonical model",
         "comes back to the local minima that theorem 1 names from all around them",
-        "a share of {it:3} of {it.n} flows does",
+        "a share of {it:3} of the flows from {it.n} starts on each chain does",
         "does not come back to the local minima that theorem 1 names from all around them",
         also="to its local maxima {most.value:.3f} do; at all {zero.n} points that it names the "
         "gradient is at most {zero.value:.0e}",
@@ -252,9 +252,9 @@ FINDINGS: list[Finding | Remark] = [
         _OPEN,
         {"source": "3 states, leaves always", "depth": 1, "quantity": "way_closed"},
         "the standard start on a chain of three states that never stays where it is",
-        "remains at the unigram model",
+        "remains at the unigram model in a short training",
         "it closes a share of {it:3} of the way to the best entropy",
-        contrary="leaves the unigram model",
+        contrary="leaves the unigram model in a short training",
     ),
     Remark(
         "escapes",
@@ -299,7 +299,7 @@ FINDINGS: list[Finding | Remark] = [
         _CURVATURE,
         claim="runs leave the unigram model where the loss curves downwards",
         also="where runs stay, at the usual rate, it is {stay.value:.2f} there, on p = .7, q = .6 "
-        "{other.value:.2f} and on p = .8, q = .4 {third.value:.2f}: who leaves is not told by it",
+        "{other.value:.2f} and on p = .8, q = .4 {third.value:.2f}",
         beside={"stay": _TRAPPED | _TRAP_CHAIN, **_ELSEWHERE},
         does_not="does not curve downwards there",
     ),
@@ -371,7 +371,7 @@ FINDINGS: list[Finding | Remark] = [
         _way("paper's start", **_TRAP_CHAIN),
         "With short inputs, on the chain p = .5, q = .8, the paper's start goes {it:2} of the way "
         "to the bigram entropy, and at four times the learning rate {faster:2} in as many "
-        "iterations: the model can express more than it learns at the usual rate.",
+        "iterations.",
         beside={"faster": _way("paper's start, rate 4 times", **_TRAP_CHAIN)},
     ),
 ]
