@@ -569,8 +569,8 @@ FAULTS = [
     ),
     Fault(
         "report/scoreboard.py",
-        "edge = tenth if high >= -low else -tenth",
-        "edge = tenth",
+        "edges = -tenth, tenth",
+        "edges = (tenth,)",
         "tests/unit/test_scoreboard.py::test_of_a_negligible_effect_the_p_value_is_that_of_the_tenth_on_the_nearer_side",
         "a nothing is tested against the farther tenth alone",
     ),

@@ -116,6 +116,9 @@ def test_of_a_negligible_effect_the_p_value_is_that_of_the_tenth_on_the_nearer_s
         assert p_value(row) == pytest.approx(2 * stats.norm.sf(0.06 / 0.03 * stats.norm.ppf(0.975)))
     row = judged(Direction(0.0, 1, matters=0.5), value=0.2, low=0.0, high=0.4)
     assert p_value(row) == pytest.approx(2 * stats.norm.sf(0.3 / 0.2 * stats.norm.ppf(0.975)))
+    # Nearer in units of the interval's half: .14 / .09 below, .06 / .015 above.
+    row = judged(Number(0.0), value=0.04, low=-0.05, high=0.055, published=1.0)
+    assert p_value(row) == pytest.approx(2 * stats.norm.sf(0.14 / 0.09 * stats.norm.ppf(0.975)))
 
 
 @pytest.mark.parametrize(

@@ -79,10 +79,10 @@ def p_value(row: Mapping[str, object]) -> float:
     """How surprising the row would be if what its verdict excludes were true; NaN: no interval.
 
     Of a `negligible` effect what is excluded is one of a tenth (of a direction: what matters) on
-    the nearer side, of all others no effect. From the distance to that in units of the interval's
-    half on that side: Student's t with one degree of freedom less than there are runs, or the
-    normal law where the interval rests on none. An interval of no width, and what is compared
-    without a value of no effect (bounds, most numbers of theorems), give none.
+    either side, of all others no effect. From the distance to that in units of the interval's half
+    on that side, the lesser of two: Student's t with one degree of freedom less than there are
+    runs, or the normal law where the interval rests on none. An interval of no width, and what is
+    compared without a value of no effect (bounds, most numbers of theorems), give none.
 
     Args:
         row: of a tidy table.
@@ -90,15 +90,16 @@ def p_value(row: Mapping[str, object]) -> float:
     share, low, high = (row[name] for name in ("effect_share", "effect_low", "effect_high"))
     if math.isnan(row["reference"]) or any(map(math.isnan, (share, low, high))) or not high > low:
         return math.nan
-    edge = 0.0
+    edges = (0.0,)
     if row["verdict"] == NEGLIGIBLE:
         direction = math.isnan(row["published"]) and row["kind"] != "control"
         tenth = row["tolerance"] if direction else TENTH
-        edge = tenth if high >= -low else -tenth
-    half = share - low if edge < share else high - share
-    if half <= 0:
+        edges = -tenth, tenth
+    halves = [share - low if edge < share else high - share for edge in edges]
+    apart = [abs(share - e) / half for e, half in zip(edges, halves, strict=True) if half > 0]
+    if not apart:
         return math.nan
-    distance, runs = abs(share - edge) / half, row["runs"]
+    distance, runs = min(apart), row["runs"]
     if math.isnan(runs) or runs < 2:
         return float(2 * ndtr(-distance * ndtri(0.975)))
     return float(2 * stdtr(runs - 1, -distance * stdtrit(runs - 1, 0.975)))
