@@ -48,6 +48,13 @@ def test_without_an_interval_only_rounding_agrees():
     assert counts(table(1.0 + 1e-3, nan, nan), theirs) == (0, 0, 1, 0)
 
 
+def test_an_interval_with_one_end_is_open_at_the_other():
+    """A median of iterations whose upper end never came."""
+    theirs = table(145.0, 110.0, float("nan"))
+    assert counts(table(148.0, 113.0, float("nan")), theirs) == (0, 1, 0, 0)
+    assert counts(table(148.0, 146.0, float("nan")), theirs) == (0, 0, 1, 0)
+
+
 def test_a_z_score_is_compared_by_its_own_noise():
     nan = float("nan")
     z = [table(value, nan, nan).assign(quantity="ratio_z") for value in (0.3, 1.9, 3.0)]

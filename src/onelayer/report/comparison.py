@@ -86,12 +86,15 @@ def _by_key(table: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
 def _inside(values: pd.DataFrame, intervals: pd.DataFrame) -> np.ndarray:
     """Whether each value lies in the interval of the other's row; its value, where it has none.
 
-    A z score has its noise in its unit: the standard deviation of a mean under permuted topics.
+    An interval with one end alone, as of a median beside runs that never came, is open at the
+    other. A z score has its noise in its unit: the standard deviation of a mean under permuted
+    topics.
     """
     value, middle = values["value"].to_numpy(), intervals["value"].to_numpy()
     noise = np.where(intervals["quantity"].str.endswith("_z"), NOISE_OF_Z, 0.0)
-    low = intervals["low"].fillna(intervals["value"] - noise).to_numpy()
-    high = intervals["high"].fillna(intervals["value"] + noise).to_numpy()
+    none = intervals[["low", "high"]].isna().all(axis=1)
+    low = intervals["low"].fillna(-np.inf).mask(none, intervals["value"] - noise).to_numpy()
+    high = intervals["high"].fillna(np.inf).mask(none, intervals["value"] + noise).to_numpy()
     slack = ROUNDING * np.abs(middle)
     return (low - slack <= value) & (value <= high + slack)
 
