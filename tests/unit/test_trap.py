@@ -217,6 +217,25 @@ def test_where_a_run_has_not_come_to_the_unigram_model_nothing_is_said_of_how_fa
     assert worst["verdict"] == "not reached" and worst["note"] == f"the least of 2 chains; {said}"
 
 
+def test_where_a_run_diverged_nothing_is_said_of_how_far_its_chain_goes():
+    parts = []
+    for p, q in ((0.5, 0.8), (0.9, 0.9), (0.7, 0.6), (0.8, 0.4)):
+        loss = Chain(p, q).unigram_entropy
+        one = runs(**{START: [(loss, 0.8)] * 3, PAPER: [(loss, 0.8)] * 3})
+        parts.append(one.assign(p=p, q=q))
+    curves = pd.concat(parts, ignore_index=True)
+    last = (curves["p"] == 0.7) & (curves["seed"] == 1)
+    curves.loc[last & (curves["iteration"] == curves["iteration"].max()), "loss"] = np.nan
+    table = trap(curves, LTG.transformer.training, [], []).table
+    rows = table[table["variant"] == PAPER].set_index(["quantity", "p"])
+    for quantity in ("way_closed", "least_way_closed"):
+        row = rows.loc[(quantity, 0.7)]
+        assert row["verdict"] == "not reached"
+        assert row["note"].endswith(
+            "1 of 3 seeds end above the unigram entropy, on their way down or diverged"
+        )
+
+
 def test_runs_from_the_papers_start_have_no_curvature_whatever_changes():
     low, high = CHAIN.bigram_entropy, CHAIN.unigram_entropy
     curves = runs(**{START: [(high, 0.8)] * 3, "paper, fast": [(low, 1.0)] * 3})

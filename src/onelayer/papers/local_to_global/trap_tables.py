@@ -148,14 +148,15 @@ def _least(rows: Sequence[dict]) -> list[dict]:
     note = f"the least of {len(others)} chains"
     return [
         r | {"quantity": "least_way_closed", "note": "; ".join([note, *filter(None, [r["note"]])])}
-        for r in sorted(others, key=lambda r: r["value"])[:1]
+        for r in sorted(others, key=lambda r: np.nan_to_num(r["value"], nan=-np.inf))[:1]
     ]
 
 
 def _still_above(final: np.ndarray, chain: Chain) -> dict[str, str]:
-    """Verdict and note where some runs have not yet come down to the unigram model."""
-    above = int((final > chain.unigram_entropy + close(chain)).sum())
+    """Verdict and note where some runs have not come down to the unigram model, or diverged."""
+    above = int((~(final <= chain.unigram_entropy + close(chain))).sum())
     said = f"{above} of {len(final)} seeds end above the unigram entropy, on their way down"
+    said += " or diverged" * bool(np.isnan(final).any())
     return {"verdict": NOT_REACHED, "note": said} if above else {"note": ""}
 
 
