@@ -124,6 +124,13 @@ def test_an_interrupted_training_goes_on_to_the_same_bytes(tmp_path, kind):
     assert not list(tmp_path.iterdir())
 
 
+def test_a_finished_training_of_no_steps_is_looked_at_once(tmp_path):
+    execution = Execution(checkpoint=Checkpoint(tmp_path / "training.safetensors"))
+    for _ in range(2):
+        trained = train(bowl([0.1]), 0, observe_at=[0], execution=execution, keep=True)
+        assert len(trained.observed["x"]) == 1
+
+
 def test_a_checkpoint_of_another_training_is_not_taken_up(tmp_path):
     often = Execution(checkpoint=Checkpoint(tmp_path / "training.safetensors", seconds=0))
 

@@ -142,7 +142,7 @@ def train(
     checkpoint = _identified(execution.checkpoint, ensemble, steps, run.observe_at, loss_every)
     first = run.restore(checkpoint)
     with _subnormals_as_zero():
-        if first == 0:
+        if first == 0 and not run.observed:  # a training of no steps may have a state, too
             run.look(0)
         for step in execution.progress(range(first, steps), total=steps - first, unit="step"):
             run.advance(step)
