@@ -180,6 +180,18 @@ def test_counts_of_tokens_that_drop():
     assert (mean, always, never) == (6.5, 6, 3)
 
 
+def test_a_delay_says_nothing_where_the_later_token_alone_drops():
+    drops = np.full((6, 20), np.nan)
+    drops[:, 11], drops[:2, 10], drops[:4, 12] = 20, [15, 16], 40
+    table = claims.tabulated(claims.drop_claims(drops, 100)).set_index("quantity")
+    against, order, none = (table.loc[f"drop_delay[{n} to {n + 1}]"] for n in (1, 2, 3))
+    assert against["verdict"] == none["verdict"] == "not reached"
+    assert against["note"].endswith("in 4 of 6 runs the later one alone drops")
+    assert none["note"].endswith("both drop in no run")
+    assert order["verdict"] == "reproduced"  # the rarer one alone drops in the others
+    assert order["note"].endswith("4 of 6 runs have it")
+
+
 def test_attention_that_stands_still_shows_nothing(scan, sweep):
     attention = scan.loc[scan["iteration"] == 0, ATTENTION].to_numpy()
     still = scan.copy()

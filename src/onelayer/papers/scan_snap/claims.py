@@ -165,6 +165,8 @@ def _claim(
     """A claim on the mean over seeds, in the direction of `HOLDS` unless one is given."""
     name = quantity.partition("[")[0]
     estimate = of_seeds(seeds, *ENDS.get(name, (-1, 1) if name.endswith("_spearman") else ()))
+    if 0 < estimate["n"] < len(seeds):
+        note += f"; {estimate['n']} of {len(seeds)} runs have it"
     missing = "" if estimate["n"] else "no run went through"
     side = holds or HOLDS.get(name)
     return Claim(
@@ -254,7 +256,14 @@ def drop_claims(drops: np.ndarray, iterations: int) -> list[Claim]:
     for rank in range(RAREST - 1):
         quantity = f"drop_delay[{rank + 1} to {rank + 2}]"
         delay = drops[:, rank + 1] - drops[:, rank]
-        claims.append(_claim(*where, quantity, delay, "iterations between their drops", **keys))
+        claim = _claim(*where, quantity, delay, "iterations between their drops", **keys)
+        # To leave out runs against the order, as those that have no delay, would favour it.
+        if against := int((dropped[:, rank + 1] & ~dropped[:, rank]).sum()):
+            reason = f"in {against} of {len(drops)} runs the later one alone drops"
+            claim = claim._replace(missing=reason)
+        elif not claim.estimate["n"]:
+            claim = claim._replace(missing="both drop in no run")
+        claims.append(claim)
     return claims
 
 
