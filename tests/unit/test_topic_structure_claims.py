@@ -307,6 +307,16 @@ def test_gradients_are_judged_in_the_papers_own_setting_and_its_stage_1_alone() 
     assert set(term["verdict"]) == {"reproduced"}
 
 
+def test_runs_that_diverged_are_counted_in_the_notes_of_gradients() -> None:
+    name = "cross-entropy, SGD 2"
+    stages = [StageSetting(**SETTING, name=name, learning_rate=2, pictured=True)]
+    rows = gradient_rows(name)
+    rows.loc[rows["seed"] == 2, "diverged_at"] = 900
+    table = tabulated(synthetic.gradient_claims(rows, stages, 400.0))
+    notes = table.loc[table["seed"] == ALL, "note"]
+    assert notes.str.endswith("; 1 of 3 runs diverged and are left out").all()
+
+
 def test_one_matrix_from_every_start_is_judged_by_the_largest_distance(descent) -> None:
     table = tabulated(synthetic.descent_claims(descent, (200, 220)))
     by = table[table["seed"] == ALL].set_index("quantity")

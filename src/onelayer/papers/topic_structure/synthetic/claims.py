@@ -360,6 +360,7 @@ def gradient_claims(
     """
     place = "Intuition: two-stage optimization process"
     pictured = [one.name for one in stages if one.pictured]
+    lost = {name: _left_out(runs) for name, runs in gradients.groupby("name")}
     for name, runs in gradients[gradients["diverged_at"] < 0].groupby("name", sort=False):
         steps = np.sort(runs["step"].unique())
         looks = [
@@ -376,20 +377,27 @@ def gradient_claims(
             if judged := name in pictured and step <= stage_1_ends:
                 in_stage_1[step] = ratio
             yield Claim("the gradient of W_K is near 0 in stage 1", place, setting,
-                        "gradient_ratio_W_K_to_W_V", of_seeds(ratio), f"norms: {norms}",
+                        "gradient_ratio_W_K_to_W_V", of_seeds(ratio), f"norms: {norms}{lost[name]}",
                         side=NO_GRADIENT if judged else None, seeds=ratio)  # fmt: skip
             if step in (0, looks[3]):
                 scaled = at["with_smaller_W_Q"] / at["gradient_W_K"]
                 yield Claim("the gradient of W_K contains the term W_Q", place, setting,
                             "gradient_W_K_with_a_tenth_of_W_Q", of_seeds(scaled),
-                            "as a share of the gradient with W_Q as it is",
+                            f"as a share of the gradient with W_Q as it is{lost[name]}",
                             compared=IN_PROPORTION, published=SMALLER)  # fmt: skip
         if in_stage_1:
             step = max(in_stage_1, key=lambda look: in_stage_1[look].mean())
             yield Claim("the gradient of W_K is near 0 in all of stage 1", place,
                         f"{name}, step {step}", "largest_gradient_ratio_in_stage_1",
-                        of_seeds(in_stage_1[step]), f"of {len(in_stage_1)} looks",
+                        of_seeds(in_stage_1[step]), f"of {len(in_stage_1)} looks{lost[name]}",
                         side=NO_GRADIENT)  # fmt: skip
+
+
+def _left_out(runs: pd.DataFrame) -> str:
+    """How many of some runs diverged, behind a note; empty for none."""
+    diverged = runs.groupby("seed")["diverged_at"].first() >= 0
+    said = f"; {diverged.sum()} of {len(diverged)} runs diverged and are left out"
+    return said * bool(diverged.any())
 
 
 def component_claims(
@@ -415,14 +423,14 @@ def component_claims(
     for key, runs in components.groupby(keys, sort=False):
         loss, optimizer, d = key
         end = runs[(runs["step"] == last) & (runs["diverged_at"] < 0)].set_index("seed")
-        missing = "" if len(end) else "no run went through"
+        missing, lost = "" if len(end) else "no run went through", _left_out(runs)
         setting = f"{loss.replace('_', '-')}, {OPTIMIZERS[optimizer]}, d = {d}, {last} steps"
         yield Claim(block, "Figure 1", setting, "gap_without_diagonal", of_seeds(end["gap"]),
-                    "between different words", side=LARGER_WITHIN, missing=missing,
+                    f"between different words{lost}", side=LARGER_WITHIN, missing=missing,
                     seeds=end["gap"])  # fmt: skip
         yield Claim("all components trained: do words of one topic attend more to each other?",
                     FUTURE, setting, "attention_ratio", of_seeds(end["attention"]),
-                    "another word of the topic over other topics", missing=missing,
+                    f"another word of the topic over other topics{lost}", missing=missing,
                     seeds=end["attention"])  # fmt: skip
         ends.append(end.assign(setting=setting, small=d < vocabulary.size))
         halves = times.loc[[key]] if key in times.index else times.iloc[:0]
