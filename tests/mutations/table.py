@@ -1576,8 +1576,8 @@ FAULTS = [
     ),
     Fault(
         "papers/scan_snap/claims.py",
-        "weakest = min(differences, key=lambda claim: side *",
-        "weakest = max(differences, key=lambda claim: side *",
+        "worst([claim.estimate for claim in differences], side)",
+        "worst([claim.estimate for claim in differences], -side)",
         "tests/unit/test_scan_snap.py"
         "::test_what_rates_do_is_said_of_all_numbers_of_query_tokens_and_of_the_weakest",
         "a claim on all panels is judged by the best one",

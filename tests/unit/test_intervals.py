@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from onelayer.evidence.intervals import half_width, mean, median, over_seeds, share
+from onelayer.evidence.intervals import half_width, mean, median, over_seeds, share, worst
 
 
 @pytest.mark.parametrize("n", [2, 3, 10, 200])
@@ -76,3 +76,16 @@ def test_the_medians_interval_reaches_between_order_statistics(n, k) -> None:
     assert (found["low"], found["high"]) == (k, n + 1 - k)
     assert found["value"] == (n + 1) / 2 and found["n"] == n
     assert math.isnan(median(np.arange(5.0))["low"])
+
+
+def test_the_worst_of_several_reaches_as_far_as_any_of_them() -> None:
+    sure, unsure = mean([0.01, 0.011, 0.012]), mean([-0.5, 0.02, 0.6])
+    assert sure["low"] > 0 and sure["value"] < unsure["value"]
+    assert worst([unsure, sure], 1) == (1, sure | {"low": unsure["low"]})
+    swapped = [mean([-0.01, -0.011, -0.012]), mean([0.5, -0.02, -0.6])]
+    place, largest = worst(swapped, -1)
+    assert place == 0 and largest["high"] == pytest.approx(-unsure["low"])
+    assert largest["low"] == swapped[0]["low"]
+    # One without an interval leaves nothing to be said of all; without a value it is not the worst.
+    place, least = worst([mean([]), sure], 1)
+    assert place == 1 and math.isnan(least["low"])

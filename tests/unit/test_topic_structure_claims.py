@@ -307,6 +307,13 @@ def test_gradients_are_judged_in_the_papers_own_setting_and_its_stage_1_alone() 
     assert set(term["verdict"]) == {"reproduced"}
 
 
+def test_what_is_claimed_of_every_setting_must_hold_of_the_least_sure_one() -> None:
+    gaps = {"sure": [0.01, 0.011, 0.012], "unsure": [-0.5, 0.02, 0.6]}
+    points = pd.DataFrame([(name, gap) for name in gaps for gap in gaps[name]])
+    setting, estimate, several = synthetic._extreme(points, 0, 1, 1)
+    assert (setting, several) == ("sure", 2) and estimate["low"] < 0 < estimate["value"]
+
+
 def test_runs_that_diverged_are_counted_in_the_notes_of_gradients() -> None:
     name = "cross-entropy, SGD 2"
     stages = [StageSetting(**SETTING, name=name, learning_rate=2, pictured=True)]

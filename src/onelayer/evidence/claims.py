@@ -30,6 +30,8 @@ NOTES = [
     "whole interval lies on the claim's side, 'opposite' where it lies on the other, 'negligible' "
     "where all of it is nearer to the reference than what matters, else 'undecided'; 'not reached' "
     "where a run stood still or none went through.",
+    "The least, the largest or the weakest of several stands for all of them: its interval reaches "
+    "as far as that of any, as what is said of all must hold of each.",
 ]
 
 

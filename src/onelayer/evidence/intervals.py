@@ -4,7 +4,7 @@ Quantiles come from `scipy.special`: `scipy.stats` has the same ones and takes a
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -79,6 +79,22 @@ def half_width(deviation: float | Column, n: int | Column) -> float | Column:
         n: number of runs.
     """
     return stdtrit(n - 1, 0.975) * deviation / np.sqrt(n)
+
+
+def worst(estimates: Sequence[Mapping], side: int) -> tuple[int, dict]:
+    """The least of several estimates (side 1), or the largest (-1), which stands for all of them.
+
+    What is claimed of all must hold of each (an intersection-union test, Berger 1982), and one that
+    is less sure may reach further than the worst: there the interval goes as far as any of them
+    does. One without an interval leaves it without that end.
+
+    Returns:
+        The place of the worst among them, and it with that interval.
+    """
+    end = "low" if side > 0 else "high"
+    values, ends = (side * np.array([one[of] for one in estimates]) for of in ("value", end))
+    place = int(np.nan_to_num(values, nan=np.inf).argmin())
+    return place, {**estimates[place], end: float(side * ends.min())}
 
 
 def with_runs(table: pd.DataFrame) -> pd.DataFrame:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from onelayer.evidence.claims import BEYOND, NOTES, Claim, alone, of_seeds, readable, tabulated
-from onelayer.evidence.intervals import share
+from onelayer.evidence.intervals import share, worst
 from onelayer.evidence.power_laws import jackknifed
 from onelayer.evidence.tables import ALL, table
 from onelayer.evidence.verdicts import NOT_REACHED, TENTH, THEORY, Direction, Number, UpperBound
@@ -259,27 +259,33 @@ def _value(table: pd.DataFrame) -> list[Claim]:
         size: rows.pivot(index="seed", columns="quantity", values="value")
         for size, rows in table.groupby(SIZES, sort=False)
     }
-    means = pd.DataFrame({size: seeds.mean() for size, seeds in of_size.items()}).T
+    numbers = {
+        quantity: [
+            of_seeds(seeds[quantity], -1 if quantity == "centred_cosine" else 0, 1)
+            for seeds in of_size.values()
+        ]
+        for quantity in VALUE_NOTES
+    }
     chosen = [
-        ("least_", "centred_cosine", means["centred_cosine"].idxmin()),
-        ("largest_", "task_accuracy_ceiling", means["task_accuracy_ceiling"].idxmax()),
-        *(("", quantity, size) for size in of_size for quantity in VALUE_NOTES),
+        ("least_", "centred_cosine", *worst(numbers["centred_cosine"], 1)),
+        ("largest_", "task_accuracy_ceiling", *worst(numbers["task_accuracy_ceiling"], -1)),
+        *(("", of, at, numbers[of][at]) for at in range(len(of_size)) for of in VALUE_NOTES),
     ]
     claims = []
-    for worst, quantity, size in chosen:
+    for extreme, quantity, at, number in chosen:
+        size = list(of_size)[at]
         chance = 1 / size[0]
-        claim, place, reference, sign, lowest = {
-            "argmax_accuracy": (PUSHED, "section II", chance, 1, 0),
-            "centred_cosine": (PUSHED, "section II", 0, 1, -1),
-            "task_accuracy_ceiling": (CRUCIAL, "section I", 1, -1, 0),
+        claim, place, reference, sign = {
+            "argmax_accuracy": (PUSHED, "section II", chance, 1),
+            "centred_cosine": (PUSHED, "section II", 0, 1),
+            "task_accuracy_ceiling": (CRUCIAL, "section I", 1, -1),
         }[quantity]
         setting, note = f"V alone, {_size(size)}", VALUE_NOTES[quantity]
-        if worst:
+        if extreme:
             setting, note = "V alone, the worst size", f"{note}; at {_size(size)}"
-        number = of_seeds(of_size[size][quantity], lowest, 1)
         matters = TENTH * (1 - chance) if quantity == "argmax_accuracy" else TENTH
         side = Direction(reference, sign, matters)
-        claims.append(Claim(claim, place, setting, f"{worst}{quantity}", number, note, side))
+        claims.append(Claim(claim, place, setting, f"{extreme}{quantity}", number, note, side))
     return claims
 
 

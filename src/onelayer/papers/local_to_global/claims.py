@@ -12,7 +12,7 @@ import pandas as pd
 
 from onelayer.evidence.claims import BEYOND, Claim, alone, of_seeds, readable, tabulated
 from onelayer.evidence.claims import NOTES as ON_CLAIMS
-from onelayer.evidence.intervals import share
+from onelayer.evidence.intervals import share, worst
 from onelayer.evidence.tables import ALL, table
 from onelayer.evidence.verdicts import FLOAT32, NOT_REACHED, THEORY, Direction, Number
 from onelayer.papers.local_to_global import theory
@@ -289,7 +289,7 @@ def _rank_one(
     """Of all matrices the one that is furthest from rank one: ours, and the authors'."""
     last = table[table["iteration"] == table["iteration"].max()]
     ours, kept = (
-        last.loc[last.loc[last["initialisation"] == start, "value"].idxmin()]
+        worst(last[last["initialisation"] == start].to_dict("records"), 1)[1]
         for start in ("standard", "rank_one")
     )
     saved = published[published["initialisation"] == "standard"]

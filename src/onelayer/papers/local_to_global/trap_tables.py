@@ -145,9 +145,13 @@ def _least(rows: Sequence[dict]) -> list[dict]:
     """Where the paper's start goes least of the way, of the chains other than the authors'."""
     of_papers = [r for r in rows if (r["variant"], r["quantity"]) == (PAPERS_START, "way_closed")]
     others = [r for r in of_papers if {"p": r["p"], "q": r["q"]} != AUTHORS_CHAIN]
-    note = f"the least of {len(others)} chains"
+    note, least = f"the least of {len(others)} chains", {"quantity": "least_way_closed"}
     return [
-        r | {"quantity": "least_way_closed", "note": "; ".join([note, *filter(None, [r["note"]])])}
+        r
+        | least
+        | {"note": "; ".join([note, *filter(None, [r["note"]])])}
+        # Its interval reaches as far as any: `intervals.worst`, but for chains without a number.
+        | {"low": np.min([other["low"] for other in others])}
         for r in sorted(others, key=lambda r: np.nan_to_num(r["value"], nan=-np.inf))[:1]
     ]
 

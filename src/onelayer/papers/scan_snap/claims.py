@@ -9,7 +9,7 @@ import pandas as pd
 from onelayer.compute.seeds import generator
 from onelayer.evidence.claims import NOTES as ON_CLAIMS
 from onelayer.evidence.claims import Claim, alone, of_seeds, readable, tabulated
-from onelayer.evidence.intervals import bootstrap_interval
+from onelayer.evidence.intervals import bootstrap_interval, worst
 from onelayer.evidence.tables import ALL, table
 from onelayer.evidence.verdicts import TENTH, Direction, Number
 from onelayer.papers.scan_snap import entropy_sweep, measures
@@ -425,8 +425,10 @@ def over_sizes(differences: Sequence[Claim], side: int) -> list[Claim]:
         published_std=pooled(weights, [claim.published_std for claim in differences], apart),
         keys=first.keys | {"num_last": ALL},
     )
-    weakest = min(differences, key=lambda claim: side * claim.estimate["value"])
+    place, estimate = worst([claim.estimate for claim in differences], side)
+    weakest = differences[place]
     weakest = weakest._replace(
+        estimate=estimate,
         quantity=f"{first.quantity}_weakest",
         note=f"{weakest.note}; at the number of query tokens at which it is weakest",
         compared=Direction(0, side),

@@ -9,6 +9,7 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from onelayer.evidence.claims import BEYOND, NOTES, Claim, of_seeds, readable, tabulated
+from onelayer.evidence.intervals import worst
 from onelayer.evidence.power_laws import exponents
 from onelayer.evidence.tables import table
 from onelayer.evidence.verdicts import FLOAT32, THEORY, Direction, Number
@@ -190,16 +191,20 @@ def farthest(ratios: Sequence[tuple[str, np.ndarray, float]]) -> Claim:
 
 
 def _extreme(
-    points: pd.DataFrame, keys: Sequence[str], column: str, pick: str
-) -> tuple[tuple, pd.Series, int]:
-    """The setting with the least or largest mean of a column, which stands for all settings.
+    points: pd.DataFrame,
+    keys: str | Sequence[str],
+    column: str,
+    side: int,
+    least: float = -math.inf,
+) -> tuple[tuple, dict[str, float], int]:
+    """The setting with the least (side 1) or largest mean of a column, which stands for all.
 
-    Its keys; the column by its seeds or starts; and of how many settings it is the extreme.
+    Its keys; the `worst` of the estimates; and of how many settings it is. `least` is what the
+    column is at least, by definition.
     """
-    settings = points.groupby(keys)[column]
-    means = settings.mean()
-    where = getattr(means, pick)()
-    return where, settings.get_group(where), len(means)
+    settings = dict(list(points.groupby(keys)[column]))
+    place, estimate = worst([of_seeds(seeds, least) for seeds in settings.values()], side)
+    return list(settings)[place], estimate, len(settings)
 
 
 def ratio_claims(ratios: pd.DataFrame) -> Iterator[Claim]:
@@ -233,9 +238,9 @@ def ratio_claims(ratios: pd.DataFrame) -> Iterator[Claim]:
         ("least_ratio_of_one_topic", "ratio", defined[single]),
     ):
         if len(points):
-            (T, tau), seeds, several = _extreme(points, keys, column, "idxmin")
+            (T, tau), estimate, several = _extreme(points, keys, column, 1, least=0.0)
             yield Claim("words attend more to words of their topic, for every T and tau",
-                        MAIN_RESULT, f"T = {T}, tau = {tau}", quantity, of_seeds(seeds, least=0.0),
+                        MAIN_RESULT, f"T = {T}, tau = {tau}", quantity, estimate,
                         f"the least of {several} settings", side=MORE_ATTENTION)  # fmt: skip
     yield from _band_claims(defined)
     both = ratios[ratios["T"] == ratios["T"].iloc[0]]
@@ -256,10 +261,10 @@ def _band_claims(ratios: pd.DataFrame) -> Iterator[Claim]:
     several = ratios[ratios["tau"] > 1]
     for name, points in (("all", ratios), ("tau > 1", several)):
         setting = f"{name}: T = {_listed(points['T'])}; tau = {_listed(points['tau'])}"
-        for quantity, pick in (("lambda_1", "idxmin"), ("lambda_2", "idxmax")):
-            (T, tau), seeds, _ = _extreme(points, ["T", "tau"], quantity, pick)
+        for quantity, side in (("lambda_1", 1), ("lambda_2", -1)):
+            (T, tau), estimate, _ = _extreme(points, ["T", "tau"], quantity, side)
             note = f"the tightest that holds all points; set by T = {T}, tau = {tau}"
-            yield Claim(band, STAGE_2, setting, quantity, of_seeds(seeds), note)
+            yield Claim(band, STAGE_2, setting, quantity, estimate, note)
     for fixed, along, claim, note, side in (
         ("T", "tau", "more topics per document: more attention to the same topic", ", tau > 1",
          Direction(0.0, 1)),
@@ -335,17 +340,17 @@ def descent_claims(descent: pd.DataFrame, N: tuple[int, int]) -> Iterator[Claim]
     # Of W_V the largest distances with weight decay and the least without: each stands for all.
     ends = descent[(descent["step"] == last) & (descent["parameter"] == "W_V")]
     decayed = ends["weight_decay"] > 0
-    for quantity, claim, measured, points, pick, side in (
+    for quantity, claim, measured, points, side in (
         ("largest_distance_between_starts", "weight decay makes the optima unique", "between",
-         ends[decayed], "idxmax", ONE_MATRIX),
+         ends[decayed], ONE_MATRIX),
         ("least_distance_between_starts", "without weight decay optima differ", "between",
-         ends[~decayed], "idxmin", SEVERAL_MATRICES),
-        ("largest_distance_to_optimum", convex, "to_optimum", ends[decayed], "idxmax", ONE_MATRIX),
+         ends[~decayed], SEVERAL_MATRICES),
+        ("largest_distance_to_optimum", convex, "to_optimum", ends[decayed], ONE_MATRIX),
     ):  # fmt: skip
         if len(points):
-            (documents, decay), starts, several = _extreme(points, keys[1:], measured, pick)
+            (documents, decay), estimate, several = _extreme(points, keys[1:], measured, side.side)
             setting = f"W_V, weight decay {decay:.15g}, {kinds[documents]}"
-            yield Claim(claim, STAGE_1, setting, quantity, of_seeds(starts),
+            yield Claim(claim, STAGE_1, setting, quantity, estimate,
                         f"of {several} kinds of documents and decay", side=side)  # fmt: skip
 
 
@@ -386,11 +391,11 @@ def gradient_claims(
                             f"as a share of the gradient with W_Q as it is{lost[name]}",
                             compared=IN_PROPORTION, published=SMALLER)  # fmt: skip
         if in_stage_1:
-            step = max(in_stage_1, key=lambda look: in_stage_1[look].mean())
+            look, estimate = worst(list(map(of_seeds, in_stage_1.values())), NO_GRADIENT.side)
             yield Claim("the gradient of W_K is near 0 in all of stage 1", place,
-                        f"{name}, step {step}", "largest_gradient_ratio_in_stage_1",
-                        of_seeds(in_stage_1[step]), f"of {len(in_stage_1)} looks{lost[name]}",
-                        side=NO_GRADIENT)  # fmt: skip
+                        f"{name}, step {list(in_stage_1)[look]}",
+                        "largest_gradient_ratio_in_stage_1", estimate,
+                        f"of {len(in_stage_1)} looks{lost[name]}", side=NO_GRADIENT)  # fmt: skip
 
 
 def _left_out(runs: pd.DataFrame) -> str:
@@ -443,9 +448,9 @@ def component_claims(
     # The least gap of E over losses and optimisers stands for all.
     names = {False: "least_gap_without_diagonal", True: "least_gap_of_small_embeddings"}
     for small, points in pd.concat(ends).groupby("small"):
-        setting, seeds, several = _extreme(points, "setting", "gap", "idxmin")
+        setting, estimate, several = _extreme(points, "setting", "gap", 1)
         yield Claim(f"{block}, for every loss and optimiser", "Figure 1", setting, names[small],
-                    of_seeds(seeds), f"of {several} settings", side=LARGER_WITHIN)  # fmt: skip
+                    estimate, f"of {several} settings", side=LARGER_WITHIN)  # fmt: skip
 
 
 def dyck_claims(brackets: pd.DataFrame, norms: pd.DataFrame) -> Iterator[Claim]:

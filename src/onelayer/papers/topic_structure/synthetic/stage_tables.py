@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from onelayer.evidence.intervals import mean, median, share
+from onelayer.evidence.intervals import mean, median, share, worst
 from onelayer.evidence.tables import ALL, Report, interval_of, row_per, table, tidy
 from onelayer.evidence.verdicts import NOT_REACHED, Comparison, Direction, Number, judge, worded
 from onelayer.papers.topic_structure.synthetic.stages import stage_times
@@ -258,9 +258,9 @@ def stage_two_ratio(ratios: pd.DataFrame) -> pd.DataFrame:
     optimum = ratios[ratios["method"] == "optimum"]
     for documents, group in optimum.groupby("documents", sort=False):
         growth = group.pivot(index="seed", columns="tau", values="ratio").diff(axis=1).iloc[:, 1:]
-        tau = growth.mean().idxmin()
-        note = f"of the ratio from one tau to the next; least at tau = {tau}"
+        place, estimate = worst([mean(growth[tau]) for tau in growth], 1)
+        note = f"of the ratio from one tau to the next; least at tau = {growth.columns[place]}"
         keys = {"documents": documents, "method": "optimum", "tau": ALL}
-        least = {"quantity": "least_growth", "note": note} | independent(mean(growth[tau]))
+        least = {"quantity": "least_growth", "note": note} | independent(estimate)
         rows.append(keys | least)
     return judge(tidy(rows, RATIO_KEYS), {"least_growth": Direction(0.0, 1)})
