@@ -56,6 +56,12 @@ def note(seed: str, model: ModelSettings, quantity: str) -> str:
     return next(fitting, SEVERAL).format(seeds)
 
 
+def explained(rows: pd.DataFrame, model: ModelSettings) -> pd.DataFrame:
+    """A model's rows with what each rests on, `runs`, and the same in words, `note`."""
+    notes = [note(one.seed, model, one.quantity) for one in rows.itertuples()]
+    return rows.assign(runs=[runs(seed, model) for seed in rows[SEED]], note=notes)
+
+
 def undecided(model: ModelSettings) -> str:
     """The verdict that every row of a model comes with: one training decides nothing."""
     alone = isinstance(model, PretrainedModel) and len(model.seeds) == 1

@@ -175,12 +175,7 @@ def ratios_over_tokens(
     """
     parts = []
     for model, rows in zip(models, measures, strict=True):
-        runs = [over_seeds.runs(seed, model.settings) for seed in rows[SEED]]
-        notes = [
-            over_seeds.note(seed, model.settings, quantity)
-            for seed, quantity in zip(rows[SEED], rows["quantity"], strict=True)
-        ]
-        parts.append(rows.assign(model=model.name, runs=runs, note=notes))
+        parts.append(over_seeds.explained(rows, model.settings).assign(model=model.name))
     table = pd.concat(parts, ignore_index=True).rename(columns={"tokens": "tokens_seen"})
     table = table[table["quantity"].isin(QUANTITIES)]
     return tidy(table.drop(columns=OF_HEAD, errors="ignore"), KEYS)

@@ -99,12 +99,11 @@ def _with_published(
     """
     model, thresholds = models[name], ambiguity.thresholds
     labels = {threshold.label: threshold.published for threshold in thresholds}
-    ours = ours.assign(
+    ours = over_seeds.explained(ours, model).assign(
         model=name,
         published_threshold=ours["threshold"].map(labels).astype(float),
         kind=kind(model),
         effect=math.nan,
-        runs=[over_seeds.runs(seed, model) for seed in ours[SEED]],
         verdict=over_seeds.undecided(model),
     )
     ends = thresholds[0].published, thresholds[-1].published
@@ -249,7 +248,7 @@ def _notes(ours: pd.DataFrame, model: ModelSettings, nothing: pd.Series) -> list
         printed = ratio and not math.isnan(row.published)
         parts = (
             f"published: {model.published_as} at {row.published_threshold:g}" if printed else "",
-            over_seeds.note(row.seed, model, row.quantity),
+            row.note,
             model.note if ratio else "",
             MEANINGLESS if without_meaning else "",
         )
@@ -483,11 +482,7 @@ def wikipedia_claims(
         ours = _with_published(ours, model.name, settings_of, ambiguity, theirs, no_effect=0)
         random = isinstance(model.settings, RandomModel)
         what = "control: no direction expected" if random else model.settings.note
-        said = [
-            (what, over_seeds.note(seed, model.settings, quantity))
-            for seed, quantity in zip(ours[SEED], ours["quantity"], strict=True)
-        ]
-        note = ["; ".join(filter(None, both)) for both in said]
+        note = ["; ".join(filter(None, (what, said))) for said in ours["note"]]
         parts.append(ours.assign(claim=ours["quantity"].map(CONTRASTS), note=note))
     table = tidy(pd.concat(parts, ignore_index=True), ["claim", *KEYS, SEED])
     against = beside_null(table, divided=False)

@@ -84,16 +84,11 @@ def assemble(
         learned_most = pd.concat(learned_most)[["quantity", SEED, "value", "low", "high", "n"]]
         rows = pd.concat([measured, learned_most.assign(**place), other])
         rows["probed"] = rows["probed"].fillna("inputs, words " + rows.get("pairs", "").astype(str))
-        rows = rows.assign(
+        rows = over_seeds.explained(rows, model.settings).assign(
             model=model.name,
             order=order,
             articles=count,
-            runs=[over_seeds.runs(seed, model.settings) for seed in rows[SEED]],
             verdict=over_seeds.undecided(model.settings),
-            note=[
-                over_seeds.note(seed, model.settings, quantity)
-                for seed, quantity in zip(rows[SEED], rows["quantity"], strict=True)
-            ],
         )
         parts.append(rows[rows["quantity"].str.startswith((RATIO, MOST, TOPICS_BELOW))])
     return pd.concat(parts, ignore_index=True).drop(columns="pairs", errors="ignore")
