@@ -33,19 +33,24 @@ _BESIDE = {
     "attention_ratio": ("near", "attention_ratio_distance_standardised"),
     "embedding_cosine_ratio": ("apart", "embedding_cosine_different"),
 }
+
+
+def _comparing(does: str) -> dict[str, str]:
+    """What something does, and does not: a comparison, `{}more than`, holds or it is `no more`."""
+    return {"does": does.format(""), "does_not": does.format("no ")}
+
+
+_PERMUTED = "than equally frequent words of permuted topics"
 _WORDS = {
     "attention_ratio": {
         "claim": "words of one topic attend more to each other than words of different topics",
-        "does": "attend to each other more than equally frequent words of permuted topics",
-        "does_not": "attend to each other no more than equally frequent words of permuted topics",
         "number": "{it.corrected:3} times as much, at the tightest threshold",
+        **_comparing(f"attend to each other {{}}more {_PERMUTED}"),
     },
     "embedding_cosine_ratio": {
         "claim": "embeddings of words of one topic are more alike than those of different topics",
-        "does": "have more similar embeddings than equally frequent words of permuted topics",
-        "does_not": "have no more similar embeddings than equally frequent words of permuted "
-        "topics",
         "number": "a cosine {it.corrected:3} times as large, at the tightest threshold",
+        **_comparing(f"have {{}}more similar embeddings {_PERMUTED}"),
     },
 }
 
@@ -108,7 +113,7 @@ def _control(model: str, like: str, row: str) -> Finding:
 def _heads(family: str, subject: str) -> Finding:
     """Whether the heads of the largest ratios matter more than others."""
     removed = {"model": f"{family}-here", "removal": "zero", "words": "same_topic", "seed": ALL}
-    more = "more, on words whose topic the text shows, than taking out as many others"
+    more = "{}more, on words whose topic the text shows, than taking out as many others"
     return Finding(
         name=f"heads_{family}",
         claim="attention encodes topics: what attends within topics is used for words of a topic",
@@ -117,8 +122,7 @@ def _heads(family: str, subject: str) -> Finding:
         table="topic_structure/head_removal",
         primary=removed | {"quantity": "largest_minus_random"},
         subject="taking out the heads that attend most within topics",
-        does=f"costs {subject} {more}",
-        does_not=f"costs {subject} no {more}",
+        **_comparing(f"costs {subject} {more}"),
         number="a difference of {it:4} nats a word, where as many others cost {others.value:.4f}",
         beside={"others": removed | {"quantity": "increase_random"}},
     )
@@ -134,6 +138,8 @@ def _several(
     **texts: object,
 ) -> Finding:
     """Whether attention shows topics where an input has several of them."""
+    texts = {"number": "{it:3} more, as a multiple of permuted topics"} | texts
+    texts = {"refuted_if_undecided": True} | texts
     return Finding(
         name=name,
         claim=claim,
@@ -164,12 +170,7 @@ _AFTER_FOUR = {
     "_bart": ("bart", "a small BART"),
     "_electra": ("electra", "a small ELECTRA"),
 }
-_MORE = {
-    "does": "attends more within topics than one that read articles one by one",
-    "does_not": "attends no more within topics than one that read articles one by one",
-    "number": "{it:3} more, as a multiple of permuted topics",
-    "refuted_if_undecided": True,
-}
+_MORE = _comparing("attends {}more within topics than one that read articles one by one")
 
 
 def _topics_after(name: str, one: str, four: str, subject: str, of_four: str) -> Remark:
@@ -196,9 +197,7 @@ def _after_pieces(name: str, model: str, subject: str, longer: str = "") -> Rema
 def _above_null(name: str, model: str, subject: str, claim: str, **texts: str) -> Finding:
     """Whether words of one topic attend to each other more than those of permuted topics."""
     texts = _NULL_TEXTS | texts
-    return _several(
-        name, model, subject, "attention_ratio", claim, refuted_if_undecided=True, **texts
-    )
+    return _several(name, model, subject, "attention_ratio", claim, **texts)
 
 
 def _control_on_inputs(name: str, model: str, subject: str, **texts: str) -> Finding:
@@ -223,10 +222,10 @@ def _values(name: str, model: str, subject: str) -> list[Finding]:
             f"values_{name}",
             claim="values know the topics: heads write words of the topic that they attend to",
             primary=of | {"quantity": "value_circuit_gap"},
-            does="writes, in the mean of its heads, the topic of the word that it attends to more "
-            "than a permuted one",
-            does_not="writes, in the mean of its heads, the topic of the word that it attends to "
-            "no more than a permuted one",
+            **_comparing(
+                "writes, in the mean of its heads, the topic of the word that it attends to {}more "
+                "than a permuted one"
+            ),
             number="a gap of {it:3} standard deviations, where permuted topics have "
             "{it.reference:.3f}",
             refuted_if_undecided=True,
@@ -253,8 +252,7 @@ def _choices(model: str, title: str, suffix: str = "") -> list[Finding]:
             claim="attention follows topics however it is probed",
             primary={"model": model, "quantity": "least_over_null"},
             subject=f"{title}, probed in the way whose interval reaches lowest,",
-            does="attends within topics more than permuted topics would have it",
-            does_not="attends within topics no more than permuted topics would have it",
+            **_comparing("attends within topics {}more than permuted topics would have it"),
             number="{it:2} times as much",
             also="of {above.n} ways the intervals of a share of {above.value:.3f} lie above them",
             beside={"above": {"model": model, "quantity": "share_above_null"}},
@@ -266,8 +264,7 @@ def _choices(model: str, title: str, suffix: str = "") -> list[Finding]:
             claim="the authors' ways to probe give a smaller ratio than ours",
             primary={"model": model, "quantity": "authors_over_ours"},
             subject=f"{title}, probed as in the authors' code,",
-            does="attends less within topics than probed as here, over the null",
-            does_not="attends no less within topics than probed as here, over the null",
+            **_comparing("attends {}less within topics than probed as here, over the null"),
             also="of the spread over all ways the weights of the words explain a share of "
             "{weights.value:.2f}, the number of words of a topic {words.value:.2f}, which layers "
             "are taken {pooling.value:.2f}",
@@ -284,8 +281,7 @@ def _choices(model: str, title: str, suffix: str = "") -> list[Finding]:
             "by the authors' own probe",
             primary={"model": model, "choice": "authors", "quantity": "attention_ratio"},
             subject=f"{title}, probed as in the authors' code,",
-            does="attends within topics more than permuted topics would have it",
-            does_not="attends within topics no more than permuted topics would have it",
+            **_comparing("attends within topics {}more than permuted topics would have it"),
             number="{it.corrected:2} times as much",
             published=_published("bert", "attention_ratio", "overlapping"),
             **of | {"place": _PLACE},
@@ -377,10 +373,7 @@ WIKIPEDIA: list[Finding | Remark] = [
         for name, (model, subject) in _AFTER_FOUR.items()
     ),
     _several(
-        "several_articles_longer",
-        "bert-of-4-longer",
-        f"a small BERT {_READ_LONGER}",
-        **_MORE,
+        "several_articles_longer", "bert-of-4-longer", f"a small BERT {_READ_LONGER}", **_MORE
     ),
     _several(
         "several_articles_of_two",
@@ -411,9 +404,7 @@ WIKIPEDIA: list[Finding | Remark] = [
             f"bert-bag-of-{number}",
             _OF_BAGS.format(what),
             "over_words_in_order",
-            does="attends more within topics than one that read them in order",
-            does_not="attends no more within topics than one that read them in order",
-            number=_MORE["number"],
+            **_comparing("attends {}more within topics than one that read them in order"),
             predicted=predicted,
             refuted_if_undecided=predicted != "undecided",
         )
@@ -427,10 +418,7 @@ WIKIPEDIA: list[Finding | Remark] = [
         "bert-bag-of-4",
         _OF_BAGS.format("four articles"),
         "over_bag_of_one",
-        does="attends more within topics than one that read those of single articles so",
-        does_not="attends no more within topics than one that read those of single articles so",
-        number=_MORE["number"],
-        refuted_if_undecided=True,
+        **_comparing("attends {}more within topics than one that read those of single articles so"),
     ),
     *(
         _above_null(
@@ -471,10 +459,7 @@ WIKIPEDIA: list[Finding | Remark] = [
         "over_tied_embeddings",
         "attention follows topics less where embeddings are the output layer",
         "inputs, words of one article",
-        does="attends more within topics of such inputs than one whose embeddings are",
-        does_not="attends no more within topics of such inputs than one whose embeddings are",
-        number=_MORE["number"],
-        refuted_if_undecided=True,
+        **_comparing("attends {}more within topics of such inputs than one whose embeddings are"),
     ),
     _several(
         "words_in_sight",
@@ -482,10 +467,7 @@ WIKIPEDIA: list[Finding | Remark] = [
         f"a small BERT {_IN_SIGHT}",
         "over_usual_masks",
         _ASKED_OF_SEEN,
-        does="attends more within topics than one with the usual masks",
-        does_not="attends no more within topics than one with the usual masks",
-        number=_MORE["number"],
-        refuted_if_undecided=True,
+        **_comparing("attends {}more within topics than one with the usual masks"),
     ),
     _above_null(
         "topics_after_words_in_sight",
@@ -502,11 +484,7 @@ WIKIPEDIA: list[Finding | Remark] = [
     *_values("several_articles_longer", "bert-of-4-longer", f"a small BERT {_READ_LONGER}"),
     *_values("bags_of_one", "bert-bag-of-1", _OF_BAGS.format("single articles")),
     *_values("bags_of_four", "bert-bag-of-4", _OF_BAGS.format("four articles")),
-    *_values(
-        "drawn_topics_longer",
-        "bert-drawn-of-4",
-        f"a small BERT {_READ_DRAWN}",
-    ),
+    *_values("drawn_topics_longer", "bert-drawn-of-4", f"a small BERT {_READ_DRAWN}"),
     *_values("drawn_topics_electra", "electra-drawn", f"a small ELECTRA {_READ_DRAWN}"),
     *_choices("minilm", _MINILM),
     *_choices("mpnet", _MPNET, "_mpnet"),
