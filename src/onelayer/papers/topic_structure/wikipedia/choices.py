@@ -13,11 +13,7 @@ import pandas as pd
 
 from onelayer.evidence.tables import ALL, interval_of, number, table, tidy
 from onelayer.evidence.verdicts import DIFFERENCE, Direction, Number, judge, percent, worded
-from onelayer.papers.topic_structure.wikipedia.tables import (
-    MATTERS,
-    PUBLISHED_KEYS,
-    read_published,
-)
+from onelayer.papers.topic_structure.wikipedia.tables import MATTERS, PUBLISHED_KEYS, read_published
 from onelayer.settings.topic_structure import NamedModel
 
 FACTORS = ["weights", "schedule", "topics", "seed", "words", "overlap", "pooling", "length"]

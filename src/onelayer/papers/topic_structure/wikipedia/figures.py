@@ -26,15 +26,8 @@ from onelayer.evidence.figures import (
 from onelayer.papers.topic_structure.wikipedia import tables as wikipedia
 from onelayer.papers.topic_structure.wikipedia.head_removal import assemble
 from onelayer.papers.topic_structure.wikipedia.over_seeds import SEED
+from onelayer.papers.topic_structure.wikipedia.probe import removals
 from onelayer.papers.topic_structure.wikipedia.probe.measures import ALL
-from onelayer.papers.topic_structure.wikipedia.probe.removals import (
-    LARGEST,
-    OTHER,
-    RANDOM,
-    REMOVALS,
-    SAME_LAYERS,
-    SAME_TOPIC,
-)
 from onelayer.papers.topic_structure.wikipedia.tables import CHECKPOINTS
 from onelayer.settings.probe import UncertaintySettings
 from onelayer.settings.topic_structure import NamedModel, WordGroup, by_name
@@ -52,12 +45,12 @@ MANY_LINES = 40  # layers of all models; beyond it they stand closer
 UNKNOWN = "0.75"  # grey: there is no number
 # Of removed heads: which, of which words, and how.
 LABELS = {
-    LARGEST: "largest topic ratios",
-    RANDOM: "random others",
-    SAME_LAYERS: "others of the same layers",
+    removals.LARGEST: "largest topic ratios",
+    removals.RANDOM: "random others",
+    removals.SAME_LAYERS: "others of the same layers",
 }
-WORDS = {SAME_TOPIC: "same topic", OTHER: "other words"}
-TITLES = dict(zip(REMOVALS, ("heads give nothing", "heads attend uniformly"), strict=True))
+WORDS = {removals.SAME_TOPIC: "same topic", removals.OTHER: "other words"}
+TITLES = dict(zip(removals.REMOVALS, ("heads give nothing", "heads attend uniformly"), strict=True))
 
 
 @figure(
@@ -364,9 +357,9 @@ def head_removal(
         figure.text(0.5, 0.5, said, ha="center", va="center", wrap=True, fontsize=7)
         return figure
     figure, axes = plt.subplots(
-        len(REMOVALS), 1, figsize=(COLUMN, 1.2 + 0.85 * max(2, len(names))), sharex=True
+        len(removals.REMOVALS), 1, figsize=(COLUMN, 1.2 + 0.85 * max(2, len(names))), sharex=True
     )
-    for axis, removal in zip(axes, REMOVALS, strict=True):
+    for axis, removal in zip(axes, removals.REMOVALS, strict=True):
         _draw_removal(axis, shown[shown["removal"] == removal], names)
         axis.set_title(TITLES[removal], loc="left", fontsize=9)
         despine(axis)
@@ -394,7 +387,7 @@ def _draw_removal(axis: Axes, rows: pd.DataFrame, names: list[str]) -> None:
         )
     axis.axvline(0, color="0.6", linewidth=0.8, zorder=0)
     ticks = {
-        places[name, words]: f"{name}: {text}" if words == SAME_TOPIC else text
+        places[name, words]: f"{name}: {text}" if words == removals.SAME_TOPIC else text
         for name in names
         for words, text in WORDS.items()
     }

@@ -17,30 +17,14 @@ from onelayer.papers.topic_structure.wikipedia.probe.uncertainty import ROUNDING
 from onelayer.settings.topic_structure import NamedModel, RobustnessSettings
 
 KEYS = ["model", "backend", "topics", "seed"]
-RATIOS = [
-    "attention_ratio",
-    "attention_ratio_null_corrected",
-    AT_EQUAL_DISTANCE,
-    f"{AT_EQUAL_DISTANCE}_null_corrected",
-    "embedding_cosine_ratio",
-    "embedding_cosine_ratio_null_corrected",
-    "embedding_raw_cosine_ratio",
-    "embedding_raw_cosine_ratio_null_corrected",
-]
+PLAIN_RATIOS = ["attention_ratio", AT_EQUAL_DISTANCE]
+PLAIN_RATIOS += ["embedding_cosine_ratio", "embedding_raw_cosine_ratio"]
+RATIOS = [*PLAIN_RATIOS, *(f"{ratio}_null_corrected" for ratio in PLAIN_RATIOS)]
 # With an interval over topics, which a mean over topic models has as well.
 OVER_TOPICS = "attention_ratio_over_topics"
 BESIDE = [
     OVER_TOPICS,
-    *(
-        f"{ratio}_{kind}"
-        for ratio in (
-            "attention_ratio",
-            AT_EQUAL_DISTANCE,
-            "embedding_cosine_ratio",
-            "embedding_raw_cosine_ratio",
-        )
-        for kind in ("null", "z", "p")
-    ),
+    *(f"{ratio}_{kind}" for ratio in PLAIN_RATIOS for kind in ("null", "z", "p")),
 ]
 QUALITIES = ["npmi", "nmi", "topics_used", "topics_kept", "words_kept"]
 # These grow with the number of topics by themselves: nothing to sum up over several.

@@ -192,20 +192,17 @@ def beside_null(
     return pd.DataFrame(differences, table.index, ["reference", *DIFFERENCE])
 
 
-def over_null(table: pd.DataFrame, keys: Sequence[str] = _PLACE) -> pd.DataFrame:
+def over_null(table: pd.DataFrame) -> pd.DataFrame:
     """Every ratio over its null with the interval that decides, of both: a row each.
 
-    Args:
-        table, keys: as of `beside_null`.
-
-    Returns:
-        `value`, `low`, `high`; NaN without a null.
+    `table` is as of `beside_null`. Returns `value`, `low`, `high`; NaN without a null.
     """
-    against = beside_null(table, keys)
+    keys = [*_PLACE, "quantity"]
+    against = beside_null(table)
     off = against[DIFFERENCE].sub(table["value"] - against["reference"], axis=0)
     low, high = off.div(against["reference"], axis=0).to_numpy().T
-    over = table[[*keys]].assign(quantity=table["quantity"] + "_null_corrected")
-    over = over.merge(table[[*keys, "quantity", "value"]], "left", [*keys, "quantity"])["value"]
+    over = table[keys].assign(quantity=table["quantity"] + "_null_corrected")
+    over = over.merge(table[[*keys, "value"]], "left", keys)["value"]
     over = over.set_axis(table.index)
     return pd.DataFrame({"value": over, "low": over + low, "high": over + high})
 
