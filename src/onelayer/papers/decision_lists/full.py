@@ -17,16 +17,8 @@ from torch import Tensor
 from onelayer.compute.device import on_gpu, to_device
 from onelayer.compute.execution import Execution
 from onelayer.compute.graphs import Graphed
+from onelayer.papers.decision_lists import model
 from onelayer.papers.decision_lists.data import DecisionLists, Sequences, inclusion_chances
-from onelayer.papers.decision_lists.model import (
-    Columns,
-    SequenceBatch,
-    batch_of,
-    gradient_w,
-    loss_w,
-    margins,
-    strict_accuracy,
-)
 from onelayer.settings.decision_lists import Run
 
 HISTORY = ["time", "loss", "accuracy", "order", "certified"]
@@ -56,18 +48,18 @@ class AllSequences:
     generator = None
 
     def __init__(self, lists: DecisionLists, sequences: Sequences) -> None:
-        self.lists, self.columns = lists, Columns(lists)
-        self._batch = batch_of(lists, sequences)
+        self.lists, self.columns = lists, model.Columns(lists)
+        self._batch = model.batch_of(lists, sequences)
         self._query = torch.from_numpy(sequences.tokens).reshape(-1)
 
-    def draw(self) -> SequenceBatch:
+    def draw(self) -> model.SequenceBatch:
         """All of them."""
         return self._batch
 
     def margins(self, W: Tensor) -> Tensor:
         """Smallest `model.margins` of each query token over the sequences, float64 [L]."""
         smallest = torch.full((self.lists.vocabulary,), torch.inf, dtype=W.dtype)
-        every = margins(W, self._batch).reshape(-1)
+        every = model.margins(W, self._batch).reshape(-1)
         return smallest.scatter_reduce(0, self._query, every, "amin")
 
 
@@ -95,7 +87,7 @@ class Sampler:
         chance = None if weights is None else inclusion_chances(weights, n)
         self.chance = None if chance is None else to_device(chance, device)
         self.weight = torch.full((batch, 1, 1), 1 / (batch * n), dtype=torch.float64, device=device)
-        self.columns = Columns(lists, device)
+        self.columns = model.Columns(lists, device)
 
     def _drawn(self) -> dict[str, object]:
         return {"generator": self.generator, "device": self.device}
@@ -147,12 +139,12 @@ class Sampler:
             return taken.T.long().argsort(dim=1, descending=True, stable=True)[:, : self.n]
         return taken.T.nonzero()[:, 1].reshape(self.batch, self.n)
 
-    def draw(self) -> SequenceBatch:
+    def draw(self) -> model.SequenceBatch:
         """A fresh batch."""
         tokens = self.tokens()
         key, query = tokens[:, None, :], tokens[:, :, None]
         target = self.rank[key, query].argmin(dim=2, keepdim=True)
-        return SequenceBatch(key * self.L + query, target, self.weight, self.L)
+        return model.SequenceBatch(key * self.L + query, target, self.weight, self.L)
 
     def margins(self, W: Tensor) -> Tensor:
         """Those of `model.Columns`: what holds for all sequences, float64 [L]."""
@@ -220,7 +212,7 @@ class TrainingOfW:
 
     def gradient(self, W: Tensor) -> Tensor:
         """Gradient of the loss over the step's sequences, [L, L]."""
-        return sum(gradient_w(W, self.c, batch) for batch in self._batches) / self.chunks
+        return sum(model.gradient_w(W, self.c, batch) for batch in self._batches) / self.chunks
 
     def step(self, record_every: int) -> None:
         """Take one step, and record what is due."""
@@ -248,11 +240,11 @@ class TrainingOfW:
         time = torch.tensor(self.h * self.steps, dtype=torch.float64, device=self.source.device)
         self.history.append(self.measured(self._batches, time).tolist())
 
-    def measured(self, batches: Iterable[SequenceBatch], time: Tensor) -> Tensor:
+    def measured(self, batches: Iterable[model.SequenceBatch], time: Tensor) -> Tensor:
         """A row of the history, float64 [columns]."""
         W, columns = self.W, self.source.columns
-        losses = torch.stack([loss_w(W, self.c, batch) for batch in batches])
-        accuracies = torch.stack([strict_accuracy(W, batch) for batch in batches])
+        losses = torch.stack([model.loss_w(W, self.c, batch) for batch in batches])
+        accuracies = torch.stack([model.strict_accuracy(W, batch) for batch in batches])
         certified = (columns.margins(W) > 0).double().mean()
         return torch.stack([time, losses.mean(), accuracies.mean(), columns.order(W), certified])
 
@@ -315,7 +307,7 @@ class GpuTraining(TrainingOfW):
         if self.steps % LOOK_EVERY == 0:
             self.settle(record_every)
 
-    def _advance(self, drawn: list[SequenceBatch]) -> None:
+    def _advance(self, drawn: list[model.SequenceBatch]) -> None:
         """One step on these sequences unless every query is right; changes tensors alone."""
         active = (self._above <= 0).any()
         for held, new in zip(self._held, drawn, strict=True):

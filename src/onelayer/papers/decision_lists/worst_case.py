@@ -14,13 +14,8 @@ import pandas as pd
 from onelayer.compute.seeds import generator
 from onelayer.evidence.tables import ALL, number, row_per, table, tidy
 from onelayer.evidence.verdicts import NOT_REACHED, UpperBound, judge
+from onelayer.papers.decision_lists import data
 from onelayer.papers.decision_lists.constants import gamma, theorem_1_bound, theorem_1_scale
-from onelayer.papers.decision_lists.data import (
-    PADDING,
-    DecisionLists,
-    enumerate_sequences,
-    random_lists,
-)
 from onelayer.papers.decision_lists.reduced import STEP, Patterns, solve_patterns
 from onelayer.settings.decision_lists import Size, WorstCaseSettings
 
@@ -32,7 +27,7 @@ UNIFORM, WEIGHTED = "uniform", "any weights"
 class Case:
     """Lists for every token, and the tokens' weights, float64 [L]."""
 
-    lists: DecisionLists
+    lists: data.DecisionLists
     weights: np.ndarray
 
 
@@ -44,7 +39,7 @@ def patterns_of(cases: Sequence[Case], n: int) -> Patterns:
     L = cases[0].lists.vocabulary
     counts, probabilities, targets = [], [], []
     for case in cases:
-        sequences = enumerate_sequences(L, n, case.weights)
+        sequences = data.enumerate_sequences(L, n, case.weights)
         present = np.zeros((len(sequences.tokens), L), dtype=bool)
         np.put_along_axis(present, sequences.tokens, True, axis=1)
         for a in range(L):
@@ -71,7 +66,7 @@ def measure(cases: Sequence[Case], n: int, step: float, max_steps: int) -> pd.Da
     perfect = ~np.isnan(times)
     t_star = np.where(perfect, times, max_steps * step * n / theorem_1_scale(L, n))
     mass = np.array([gamma(case.lists, n, case.weights) for case in cases])
-    longest = np.array([(case.lists.lists != PADDING).sum(axis=1).max() for case in cases])
+    longest = np.array([(case.lists.lists != data.PADDING).sum(axis=1).max() for case in cases])
     bound = theorem_1_bound(L, longest, mass)
     columns = {"t_star": t_star, "gamma": mass, "bound": bound, "longest_list": longest}
     return pd.DataFrame(columns | {"ratio": t_star / bound, "perfect": perfect})
@@ -85,10 +80,10 @@ def changed(rng: np.random.Generator, case: Case, m: int, heaviest: float) -> Ca
         weights[a] = np.clip(weights[a] * np.exp(rng.normal()), 1 / heaviest, heaviest)
         return Case(case.lists, weights)
     lists, length = case.lists.lists.copy(), int(rng.integers(1, m + 1))
-    lists[a] = PADDING
+    lists[a] = data.PADDING
     lists[a, : length - 1] = rng.permutation(np.delete(np.arange(L), a))[: length - 1]
     lists[a, length - 1] = a
-    return Case(DecisionLists(lists, case.lists.permutation), case.weights)
+    return Case(data.DecisionLists(lists, case.lists.permutation), case.weights)
 
 
 def climb(size: Size, settings: WorstCaseSettings, heaviest: float) -> tuple[Case, int, int, float]:
@@ -103,7 +98,7 @@ def climb(size: Size, settings: WorstCaseSettings, heaviest: float) -> tuple[Cas
     reach = np.log(heaviest)
 
     def random_case() -> Case:
-        lists = random_lists(rng, L, rng.permutation([m, *rng.integers(1, m + 1, L - 1)]))
+        lists = data.random_lists(rng, L, rng.permutation([m, *rng.integers(1, m + 1, L - 1)]))
         return Case(lists, np.exp(rng.uniform(-reach, reach, L)))
 
     def measured(cases: list[Case]) -> np.ndarray:
@@ -136,7 +131,7 @@ def search(settings: WorstCaseSettings, progress: Callable[..., Iterable]) -> pd
             case, tries, gave_up, at_random = climb(size, settings, heaviest)
             finer = settings.step / STEP * settings.max_steps
             measured = measure([case], size.n, STEP, int(finer)).iloc[0]
-            lists = [[int(b) for b in row if b != PADDING] for row in case.lists.lists]
+            lists = [[int(b) for b in row if b != data.PADDING] for row in case.lists.lists]
             rows.append(
                 {"L": size.L, "n": size.n, "m": size.m, "distribution": distribution}
                 | measured.to_dict()

@@ -18,14 +18,7 @@ from torch import Tensor
 
 from onelayer.compute.device import on_gpu, to_device
 from onelayer.compute.ensemble import RunRandom
-from onelayer.papers.scan_snap.data import (
-    COMMON,
-    DISTINCT,
-    SLOTS,
-    TOKEN_CHANCES,
-    Task,
-    draw_counts,
-)
+from onelayer.papers.scan_snap.data import COMMON, DISTINCT, SLOTS, TOKEN_CHANCES, Task, draw_counts
 
 Parameters = dict[str, Tensor]
 DTYPE = torch.float32  # as the paper's

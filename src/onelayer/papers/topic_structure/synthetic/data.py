@@ -175,12 +175,8 @@ def count_rows(
     place, index = np.unique((row * D + shown)[selected], return_inverse=True)
     targets = np.bincount(index * D + tokens[selected], minlength=len(place) * D)
     first = np.searchsorted(place, np.arange(documents + 1) * D)
-    return CountRows(
-        keys.astype(np.float32),
-        first,
-        place % D,
-        targets.reshape(len(place), D).astype(np.float32),
-    )
+    targets = targets.reshape(len(place), D).astype(np.float32)
+    return CountRows(keys.astype(np.float32), first, place % D, targets)
 
 
 def topic_weights(

@@ -16,9 +16,7 @@ from onelayer.settings.topic_structure_synthetic import TwoStageSettings
 
 # `studied`: `setting`, or `map` for all learning rates and starts of a panel.
 # `masked`: `attended`, or `hidden` from attention.
-STAGE_KEYS = [
-    *("studied", "setting", "loss", "optimizer", "masked", "learning_rate", "noise", "seed"),
-]
+STAGE_KEYS = ["studied", "setting", "loss", "optimizer", "masked", "learning_rate", "noise", "seed"]
 RATIO_KEYS = ["documents", "method", "tau"]
 TIMES = {"t_V": math.inf, "t_KQ": math.inf, "value_share_at_t_KQ": 1.0}  # and the most they can be
 IN_ORDER, CELLS_IN_ORDER = "share_in_order", "share_of_cells_in_order"
