@@ -1,6 +1,15 @@
-"""The papers that are reproduced here, as works to cite; `CITATION.cff` names the same."""
+"""The papers that are reproduced here, as works to cite: `CITATION.cff` has them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+import yaml
+
+from onelayer.papers import PAPERS
+from onelayer.run.provenance import REPOSITORY
+
+# By which BibTeX knows the papers, in the order of both.
+_BIBTEX_KEYS = ("li2023topic", "tian2023scan", "decisionlists", "makkuva2024local")
 
 
 @dataclass(frozen=True)
@@ -28,47 +37,19 @@ class Work:
     licences: tuple[str, ...] = ()
 
 
-WORKS = {
-    "topic_structure": Work(
-        "li2023topic",
+def _paper(key: str, cited: Mapping) -> Work:
+    """A paper as the Citation File Format has it; one without names is anonymous."""
+    people = [author for author in cited["authors"] if "family-names" in author]
+    return Work(
+        key,
         "paper",
-        "How Do Transformers Learn Topic Structure: Towards a Mechanistic Understanding",
-        ("Li, Yuchen", "Li, Yuanzhi", "Risteski, Andrej"),
-        "2023",
-        "ICML 2023, arXiv 2303.04245",
-        "https://arxiv.org/abs/2303.04245",
-    ),
-    "scan_snap": Work(
-        "tian2023scan",
-        "paper",
-        "Scan and Snap: Understanding Training Dynamics and Token Composition in 1-layer "
-        "Transformer",
-        ("Tian, Yuandong", "Wang, Yiping", "Chen, Beidi", "Du, Simon S."),
-        "2023",
-        "NeurIPS 2023, arXiv 2305.16380",
-        "https://arxiv.org/abs/2305.16380",
-    ),
-    "decision_lists": Work(
-        "decisionlists",
-        "paper",
-        "Provable Gradient-Descent-Based Learning of Decision Lists by Transformers",
-        note="anonymous",
-    ),
-    "local_to_global": Work(
-        "makkuva2024local",
-        "paper",
-        "Local to Global: Learning Dynamics and Effect of Initialization for Transformers",
-        (
-            "Makkuva, Ashok Vardhan",
-            "Bondaschi, Marco",
-            "Ekbote, Chanakya",
-            "Girish, Adway",
-            "Nagle, Alliot",
-            "Kim, Hyeji",
-            "Gastpar, Michael",
-        ),
-        "2024",
-        "NeurIPS 2024, arXiv 2406.03072",
-        "https://arxiv.org/abs/2406.03072",
-    ),
-}
+        cited["title"],
+        tuple(f"{author['family-names']}, {author['given-names']}" for author in people),
+        str(cited.get("year", "")),
+        cited.get("notes", "") if people else "anonymous",
+        cited.get("url", ""),
+    )
+
+
+_CITED = yaml.safe_load((REPOSITORY / "CITATION.cff").read_text(encoding="utf-8"))["references"]
+WORKS = dict(zip(PAPERS, map(_paper, _BIBTEX_KEYS, _CITED), strict=True))
