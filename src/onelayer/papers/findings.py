@@ -62,56 +62,32 @@ _EVERYWHERE = Remark(
 _FIGURES = {
     finding: figure
     for figure, findings in {
-        "topic_structure/gap_grid": ("gap_over_settings",),
-        "topic_structure/stage_gradients": ("gradient_of_keys",),
-        "topic_structure/stage_two_ratio": (
-            "optimal_attention",
-            "optimal_attention_one_topic",
-            "beta_above_one",
-        ),
-        "topic_structure/components_over_steps": (
-            "blocks_with_all_trained",
-            "blocks_of_small_embeddings",
-        ),
-        "scan_snap/entropy_sweep": (
-            "entropies",
-            "decoder_rate_softens",
-            "decoder_rate_softens_everywhere",
-            "attention_rate_sharpens",
-        ),
-        "scan_snap/scan": (
-            "common_tokens_lose",
-            "distinct_tokens_gain_in_order",
-            "drops_in_order",
-            "tokens_that_drop",
-            "drop_order",
-        ),
-        "scan_snap/phase_transition": (
-            "transition_by_decoder_rate",
-            "transition_by_attention_rate",
-        ),
-        "scan_snap/attention_over_time": (
-            "text_sparse",
-            "text_not_winner_take_all",
-            "text_common_tokens",
-            "text_common_tokens_adam",
-            "text_common_tokens_no_positions",
-            "text_rare_tokens",
-            "text_adam",
-            "text_no_positions",
-        ),
-        "decision_lists/time_to_perfect": ("theorem_1", "certified_perfect", "unequal_lists"),
-        "decision_lists/attention_order": ("list_order",),
-        "decision_lists/accuracy_over_time": ("attention_crucial", "fresh_sequences"),
-        "decision_lists/joint_training": ("theorem_2", "theorem_2_drawn_sequences"),
-        "decision_lists/value_from_uniform_attention": ("value_alone", "value_finds_permutation"),
-        "local_to_global/gradient_flow": ("critical_points", "energy", "basins", "limit"),
-        "local_to_global/initial_scale": ("gaussian_starts", "small_gaussian_starts"),
-        "local_to_global/attention_flow": ("with_attention",),
-        "local_to_global/loss_curves": ("guideline",),
-        "local_to_global/rank_one": ("rank_one_of_all", "rank_one_of_ours", "rank_one_start"),
+        "topic_structure/gap_grid": "gap_over_settings",
+        "topic_structure/stage_gradients": "gradient_of_keys",
+        "topic_structure/stage_two_ratio": "optimal_attention optimal_attention_one_topic "
+        "beta_above_one",
+        "topic_structure/components_over_steps": "blocks_with_all_trained "
+        "blocks_of_small_embeddings",
+        "scan_snap/entropy_sweep": "entropies decoder_rate_softens decoder_rate_softens_everywhere "
+        "attention_rate_sharpens",
+        "scan_snap/scan": "common_tokens_lose distinct_tokens_gain_in_order drops_in_order "
+        "tokens_that_drop drop_order",
+        "scan_snap/phase_transition": "transition_by_decoder_rate transition_by_attention_rate",
+        "scan_snap/attention_over_time": "text_sparse text_not_winner_take_all text_common_tokens "
+        "text_common_tokens_adam text_common_tokens_no_positions text_rare_tokens text_adam "
+        "text_no_positions",
+        "decision_lists/time_to_perfect": "theorem_1 certified_perfect unequal_lists",
+        "decision_lists/attention_order": "list_order",
+        "decision_lists/accuracy_over_time": "attention_crucial fresh_sequences",
+        "decision_lists/joint_training": "theorem_2 theorem_2_drawn_sequences",
+        "decision_lists/value_from_uniform_attention": "value_alone value_finds_permutation",
+        "local_to_global/gradient_flow": "critical_points energy basins limit",
+        "local_to_global/initial_scale": "gaussian_starts small_gaussian_starts",
+        "local_to_global/attention_flow": "with_attention",
+        "local_to_global/loss_curves": "guideline",
+        "local_to_global/rank_one": "rank_one_of_all rank_one_of_ours rank_one_start",
     }.items()
-    for finding in findings
+    for finding in findings.split()
 }
 FINDINGS: dict[str, list[Finding | Remark]] = {
     paper: [*findings, _values_before_attention(paper)]

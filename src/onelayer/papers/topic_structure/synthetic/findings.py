@@ -88,6 +88,20 @@ def _attention(optimizer: str, title: str, rate: float) -> Finding:
     )
 
 
+def _blocks(name: str, quantity: str, fewer: str, width: str) -> Finding:
+    """Topics in E with all components trained, the least over losses and optimisers."""
+    return Finding(
+        name,
+        claim=f"with all components trained{fewer} E is larger for words of one topic",
+        place="Figure 1",
+        **_over_seeds(quantity),
+        subject=f"with all components trained, and embeddings {width}, E",
+        does="is larger for different words of one topic, under every loss and optimiser",
+        does_not="is not larger for different words of one topic under every loss and optimiser",
+        number="by at least {it:3}",
+    )
+
+
 FINDINGS: list[Finding | Remark] = [
     _gap("gap_of_values", "W_V", "W_V", "Stage 1 result"),
     _gap("gap_of_embeddings", "E", "E = W_E^T W_E", "Result: embeddings encode topic structure"),
@@ -299,26 +313,14 @@ FINDINGS: list[Finding | Remark] = [
         "other topics: it is {it.least:.2f} (the least that the search allows) to {it.most:.2f} "
         "times as large in {it.rows} settings.",
     ),
-    Finding(
-        "blocks_with_all_trained",
-        claim="with all components trained E is larger for words of one topic",
-        place="Figure 1",
-        **_over_seeds("least_gap_without_diagonal"),
-        subject="with all components trained, and embeddings as wide as the vocabulary, E",
-        does="is larger for different words of one topic, under every loss and optimiser",
-        does_not="is not larger for different words of one topic under every loss and optimiser",
-        number="by at least {it:3}",
+    _blocks(
+        "blocks_with_all_trained", "least_gap_without_diagonal", "", "as wide as the vocabulary"
     ),
-    Finding(
+    _blocks(
         "blocks_of_small_embeddings",
-        claim="with all components trained and fewer dimensions than words E is larger for words "
-        "of one topic",
-        place="Figure 1",
-        **_over_seeds("least_gap_of_small_embeddings"),
-        subject="with all components trained, and embeddings of fewer dimensions than words, E",
-        does="is larger for different words of one topic, under every loss and optimiser",
-        does_not="is not larger for different words of one topic under every loss and optimiser",
-        number="by at least {it:3}",
+        "least_gap_of_small_embeddings",
+        " and fewer dimensions than words",
+        "of fewer dimensions than words",
     ),
     Remark(
         "brackets_values",

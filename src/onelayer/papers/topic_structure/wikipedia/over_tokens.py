@@ -173,9 +173,10 @@ def ratios_over_tokens(
 
     `measures` are rows of `measure_snapshots`, model by model.
     """
-    parts = []
-    for model, rows in zip(models, measures, strict=True):
-        parts.append(over_seeds.explained(rows, model.settings).assign(model=model.name))
+    parts = [
+        over_seeds.explained(rows, model.settings).assign(model=model.name)
+        for model, rows in zip(models, measures, strict=True)
+    ]
     table = pd.concat(parts, ignore_index=True).rename(columns={"tokens": "tokens_seen"})
     table = table[table["quantity"].isin(QUANTITIES)]
     return tidy(table.drop(columns=OF_HEAD, errors="ignore"), KEYS)
