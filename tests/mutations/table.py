@@ -2284,8 +2284,8 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/wikipedia/value_circuit.py",
-        'rows["runs"].mask(followed_rows, rows["n"].where(rows["low"].notna()))',
-        'rows["runs"]',
+        'rows.assign(runs=rows["n"].where(rows["low"].notna()))',
+        "over_seeds.explained(rows, model.settings)",
         "tests/unit/test_value_circuit.py"
         "::test_what_comes_first_is_said_of_trainings_that_came_to_both",
         "trainings that did not come to both count among those of the interval",

@@ -155,12 +155,10 @@ def _single(
     ]
     table = pd.concat(parts, ignore_index=True).drop(columns=["overlap", "threshold"])
     names = [*(model.name for model in models), ALL]
-    levels = names, settings.backends, settings.topics, settings.seeds
-    places = [
-        pd.Categorical(table[key], values).codes for key, values in zip(KEYS, levels, strict=True)
-    ]
-    order = np.lexsort(places[::-1])
-    return table.iloc[order].astype(dict.fromkeys(KEYS, str)).reset_index(drop=True)
+    orders = names, settings.backends, settings.topics, settings.seeds
+    order = dict(zip(KEYS, orders, strict=True))
+    table = table.sort_values(KEYS, key=lambda column: column.map(order[column.name].index))
+    return table.astype(dict.fromkeys(KEYS, str)).reset_index(drop=True)
 
 
 def _over_seeds(single: pd.DataFrame) -> pd.DataFrame:

@@ -150,28 +150,23 @@ def value_circuit(
     """
     settings_of, parts = by_name(models), []
     for name, rows in measures_by_model(models, circuits).items():
-        parts.append(_of_heads(rows).assign(model=name))
-        parts.append(rows[rows["layer"] == 0].assign(model=name))
+        rows = pd.concat([_of_heads(rows), rows[rows["layer"] == 0]])
+        parts.append(over_seeds.explained(rows, settings_of[name]).assign(model=name))
     for name, rows in measures_by_model(models, attention).items():
         ratios = tightest_variant(rows)
         ratios = ratios[ratios["quantity"].isin([ATTENTION, f"{ATTENTION}_null_corrected"])]
+        ratios = over_seeds.explained(ratios, settings_of[name])
         parts.append(ratios.assign(model=name, reading=FIRST))
     for model, rows in zip(followed, snapshots, strict=True):
         if model.name in settings_of and (rows["quantity"] == GAP).any():
-            parts.append(pd.DataFrame(times(rows)).assign(model=model.name, reading=FIRST))
+            rows = pd.DataFrame(times(rows)).assign(model=model.name, reading=FIRST)
+            # Of those trainings that came to it.
+            parts.append(rows.assign(runs=rows["n"].where(rows["low"].notna())))
     rows = pd.concat(parts, ignore_index=True).drop(columns=["layer", "head"])
     order = {name: place for place, name in enumerate([*settings_of, *READINGS])}
     rows = rows.sort_values(
         ["model", "reading"], key=lambda column: column.map(order), kind="stable"
     )
-    of = [(seed, settings_of[name]) for seed, name in zip(rows[SEED], rows["model"], strict=True)]
-    rows["runs"] = [over_seeds.runs(*one) for one in of]
-    # What is followed over snapshots is of those trainings that came to it.
-    followed_rows = rows["quantity"].str.endswith((EARLIER, "_half", "_first", "_side"))
-    rows["runs"] = rows["runs"].mask(followed_rows, rows["n"].where(rows["low"].notna()))
-    said = [over_seeds.note(*one, name) for one, name in zip(of, rows["quantity"], strict=True)]
-    notes = pd.Series(said, rows.index).mask(followed_rows, "")
-    rows["note"] = rows.reindex(columns=["note"])["note"].fillna(notes)
     came = learned(followed, snapshots)
     made = withhold(lambda rows: _judged(rows, settings_of), tidy(rows, KEYS), came)
     title = "Value circuits: do heads write the topic of what they attend to?"
