@@ -232,16 +232,14 @@ def _snakemake(
     """Run Snakemake, pass on how far it is, and return what it said.
 
     Raises:
-        OnelayerError: there is no Snakemake or Snakefile, or it failed; the line says why.
+        OnelayerError: there is no Snakemake, or it failed; the line says why.
     """
-    installed, snakefile = importlib.util.find_spec("snakemake"), REPOSITORY / "Snakefile"
-    if not installed or not snakefile.exists():
-        missing = f"{snakefile} is not there" if installed else "snakemake is not installed"
-        raise OnelayerError(f"{missing}; `onelayer probe` needs the workflow and its environment")
+    if not importlib.util.find_spec("snakemake"):
+        raise OnelayerError("snakemake is not installed; `onelayer probe` needs it")
     for overlay in overlays:
         if not Path(str(overlay)).is_file():
             raise OnelayerError(f"--configfile: {overlay} does not exist")
-    command = [sys.executable, "-m", "snakemake", "--snakefile", snakefile]
+    command = [sys.executable, "-m", "snakemake", "--snakefile", REPOSITORY / "Snakefile"]
     command += ["--directory", directory, "--cores", parsed.cores, "--nocolor"]
     command += [*["--dry-run"] * parsed.dry_run, "--configfile", *overlays, "--", *targets]
     lines, errors = [], []

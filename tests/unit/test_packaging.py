@@ -1,6 +1,7 @@
 """The package as others install it: what it declares is what it imports, and the lock holds it."""
 
 import importlib.metadata
+import os
 import subprocess
 import sys
 import tomllib
@@ -12,8 +13,10 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import onelayer
+from onelayer.report import registry
 from onelayer.run.provenance import read_source
-from tests.conftest import ROOT
+from tests.conftest import ROOT, copy_project
+from tests.tiny_models import save_tiny
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
@@ -72,26 +75,45 @@ def test_the_environment_for_conda_has_the_same_pins() -> None:
     assert dict(pin.split("==") for pin in conda["dependencies"][-1]["pip"]) == LOCK
 
 
-@pytest.mark.workflow  # builds a wheel
-def test_the_package_is_built_whole(tmp_path, fresh) -> None:
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory) -> Path:
+    """The package in a folder of its own, from a wheel, with what it needs elsewhere."""
+    folder = tmp_path_factory.mktemp("package")
+    fresh, target = copy_project(folder / "project"), folder / "installed"
     build = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--quiet"]
-    subprocess.run([*build, "--wheel-dir", tmp_path, "."], cwd=fresh, check=True)
-    [wheel] = tmp_path.glob("*.whl")
+    subprocess.run([*build, "--wheel-dir", folder, "."], cwd=fresh, check=True)
+    [wheel] = folder.glob("*.whl")
     assert wheel.name.startswith(f"onelayer-{onelayer.__version__}-")
-    target = tmp_path / "installed"
     install = [sys.executable, "-m", "pip", "install", "--no-deps", "--quiet", "--target", target]
     subprocess.run([*install, wheel], check=True)
-    files = {str(p.relative_to(target)) for p in target.rglob("*") if p.suffix != ".pyc"}
+    return target
+
+
+def run_installed(target: Path, folder: Path, *words: object) -> subprocess.CompletedProcess:
+    """Run Python with the package that is installed there."""
+    environment = os.environ | {"PYTHONPATH": str(target)}
+    command = [sys.executable, *map(str, words)]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+
+
+@pytest.mark.workflow  # builds a wheel
+def test_the_package_is_built_whole(tmp_path, installed) -> None:
+    files = {str(p.relative_to(installed)) for p in installed.rglob("*") if p.suffix != ".pyc"}
     wanted = {str(p.relative_to(ROOT / "src")) for p in (ROOT / "src").rglob("*.py*")
               if p.suffix in (".py", ".pyi")}  # fmt: skip
     assert wanted | {"onelayer/py.typed"} <= files
     code = "import onelayer as o, sys; print(o.__file__, *o.results('basins', folder=sys.argv[1]))"
-    run = subprocess.run(
-        [sys.executable, "-c", code, ROOT / "docs/reference"],
-        cwd=tmp_path,
-        env={"PYTHONPATH": str(target)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert run.stdout.startswith(str(target)) and "quantity value" in run.stdout
+    run = run_installed(installed, tmp_path, "-c", code, ROOT / "docs/reference")
+    assert run.stdout.startswith(str(installed)) and "quantity value" in run.stdout, run.stderr
+
+
+@pytest.mark.workflow
+def test_an_installed_package_brings_its_workflow_along(tmp_path, installed) -> None:
+    run = run_installed(installed, tmp_path, "-m", "onelayer", "targets")
+    assert run.stdout == f"{registry.main()}\n", run.stderr
+    folder = save_tiny("bert", tmp_path / "mine")
+    run = run_installed(installed, tmp_path, "-m", "onelayer", "probe", folder, "--dry-run")
+    assert run.returncode == 0 and "table_wikipedia" in run.stdout, run.stderr
+    run = run_installed(installed, tmp_path, "-m", "onelayer", "reference")
+    [line] = run.stderr.splitlines()
+    assert run.returncode == 1 and "only a checkout has docs" in line

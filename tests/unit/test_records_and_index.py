@@ -214,6 +214,8 @@ def test_a_commit_is_marked_where_tracked_files_differ_from_it(results, monkeypa
     assert len(commit := records.commit()) == 40
     Path(TOPICS).write_bytes(b"edited")
     assert records.commit() == commit + "+"
+    # What is installed somewhere in it is none of its files.
+    assert records.commit(Path.cwd() / "results") is None
 
 
 def test_a_part_of_a_run_is_verified_by_its_records(results) -> None:

@@ -242,10 +242,13 @@ def refuse(whys: Mapping[str, str], differences: Sequence[str] = ()) -> None:
 
 def commit(root: Path | None = None) -> str | None:
     """The checkout's commit, `+` appended where tracked files differ from it; None outside git."""
+    root = root or REPOSITORY
+    if not (root / ".git").exists():  # a repository around it has another project's commit
+        return None
     try:
         commit, changes = (
             subprocess.run(
-                ["git", *words], cwd=root or REPOSITORY, capture_output=True, text=True, check=True
+                ["git", *words], cwd=root, capture_output=True, text=True, check=True
             ).stdout.strip()
             for words in (["rev-parse", "HEAD"], ["status", "--porcelain", "--untracked-files=no"])
         )

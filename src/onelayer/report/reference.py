@@ -390,7 +390,13 @@ def targets(taken: pd.DataFrame) -> str:
 
 
 def main(results: Path, keep: bool = False, beside: bool = False) -> None:
-    """Say again what follows from the reference run's tables; of `results`, if it is to be kept."""
+    """Say again what follows from the reference run's tables; of `results`, if it is to be kept.
+
+    Raises:
+        OnelayerError: this is no checkout, which alone has docs; else as the functions above.
+    """
+    if not README.is_file():
+        raise OnelayerError(f"{REFERENCE}: only a checkout has docs; run this in one")
     if keep:
         keep_run(results, REFERENCE)
     if beside:

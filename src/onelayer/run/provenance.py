@@ -19,8 +19,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from onelayer.checkout import REPOSITORY
+
 PACKAGE = "onelayer"
-REPOSITORY = Path(__file__).resolve().parents[3]
 
 
 class Source(NamedTuple):

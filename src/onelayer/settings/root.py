@@ -9,6 +9,7 @@ import pydantic
 import yaml
 from pydantic import Field
 
+from onelayer.checkout import REPOSITORY
 from onelayer.errors import OnelayerError
 from onelayer.settings.block import Block, Computing, Name, check_plain, describe, nearest, shown
 from onelayer.settings.calibration import CalibrationSettings
@@ -28,7 +29,7 @@ from onelayer.settings.stability import ClaimsAgainSettings, Machine, StabilityS
 from onelayer.settings.topic_structure import TopicStructureSettings
 from onelayer.settings.topics import TopicSettings
 
-DEFAULT = Path(__file__).resolve().parents[3] / "config.yaml"
+DEFAULT = REPOSITORY / "config.yaml"
 MOST_PROBLEMS = 5  # named at once
 
 
