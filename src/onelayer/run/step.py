@@ -142,8 +142,8 @@ def program(inputs: str = "", outputs: str = "", **options: Any) -> Callable[[Ca
 def run(
     main: Callable[..., None],
     settings: type[Block] = Block,
-    inputs: Iterable[str] = (),
-    outputs: Iterable[str] = (),
+    inputs: Sequence[str] = (),
+    outputs: Sequence[str] = (),
     downloads: bool = False,
     name: str = "",
     inherits: bool = False,
@@ -164,7 +164,6 @@ def run(
         inherits: whether `threads` may be those of its first block that has some; a table or figure
             may be told of a block that computed what it shows.
     """
-    inputs, outputs = tuple(inputs), tuple(outputs)
     name = name or Path(sys.argv[0]).stem
     settings = settings_of(main, base=settings)
     asked = [name for name in inspect.signature(main).parameters if name in settings.model_fields]
@@ -177,8 +176,9 @@ def run(
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     end_with_the_run()
     targets = {key: getattr(arguments, _key(key)) for key in outputs}
+    wanted = [path for paths in targets.values() for path in paths]
     record = [arguments.record] if arguments.record else []
-    try:
+    with _ending_in_one_line(name, wanted):
         if arguments.portable:
             portable.start()
         block = _parse_settings(settings, arguments.settings)
@@ -186,19 +186,12 @@ def run(
         _check_inputs(given)
         files = tuple(path for paths in given.values() for path in _files(paths))
         sources = {_key(key): _value(key, paths) for key, paths in given.items()}
-        wanted = [path for paths in targets.values() for path in paths]
         with atomic_outputs([*wanted, *record]) as parts:
             part_of = dict(zip(wanted, parts, strict=False))
             with _places(targets, part_of) as written:
-                step = Step(
-                    name,
-                    block,
-                    types.SimpleNamespace(**sources),
-                    types.SimpleNamespace(**written),
-                    files,
-                    job=_job(name, arguments.log),
-                    portable=arguments.portable,
-                )
+                places = types.SimpleNamespace(**sources), types.SimpleNamespace(**written)
+                job = _job(name, arguments.log)
+                step = Step(name, block, *places, files, job=job, portable=arguments.portable)
                 if record:
                     _ = step.decided_by  # now: what is edited while the step runs decides nothing
                 with threadpool_limits(limits=_use_threads(block, inherits)):
@@ -207,13 +200,20 @@ def run(
                 portable.finish()
             if record:
                 _write_record(parts[-1], step, part_of, started, arguments.log)
+
+
+@contextlib.contextmanager
+def _ending_in_one_line(name: str, outputs: Iterable[Path]) -> Iterator[None]:
+    """End the process where a step fails, with a traceback only where nobody foresaw it."""
+    try:
+        yield
     except OnelayerError as error:
         log.error("%s: %s", name, error)
         sys.exit(1)
     except Exception as error:
         if _is_disk_full(error):
-            places = sorted({str(path.parent) for paths in targets.values() for path in paths})
-            log.error("%s: no space left on device while writing to %s", name, ", ".join(places))
+            places = ", ".join(sorted({str(path.parent) for path in outputs}))
+            log.error("%s: no space left on device while writing to %s", name, places)
         else:
             log.exception("%s failed: %s: %s", name, type(error).__name__, error)
         sys.exit(1)

@@ -66,6 +66,11 @@ class Size(Block):
         _check_sizes(self.L, self.n, self.m)
         return self
 
+    @property
+    def label(self) -> str:
+        """`L 10, n 5, m 2`."""
+        return f"L {self.L}, n {self.n}, m {self.m}"
+
 
 class ListedSize(Size):
     """One problem, whose lists may be of unequal length."""
@@ -321,13 +326,12 @@ class DecisionListSettings(Block):
                 f"shown: the first is drawn token by token, with L at most {MOST_SHOWN}, found {L}"
             )
         runs = [run for run in self.attention.runs if run.delta == 1 and run.shortest is None]
-        sizes = sorted(set(map(size_of, runs)))
-        for shown in self.shown:
-            if size_of(shown) not in sizes:
-                have = "; ".join("L {}, n {}, m {}".format(*size) for size in sizes) or "none"
+        have = list(dict.fromkeys(run.label for run in sorted(runs, key=size_of)))
+        for size in self.shown:
+            if size.label not in have:
                 raise ValueError(
-                    "shown: L {}, n {}, m {} has no run with delta 1 in attention.runs; "
-                    "these have: {}".format(*size_of(shown), have)
+                    f"shown: {size.label} has no run with delta 1 in attention.runs; "
+                    f"these have: {'; '.join(have) or 'none'}"
                 )
         return self
 

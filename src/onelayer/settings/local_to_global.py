@@ -155,16 +155,12 @@ class InitialisationSettings(EnsembleSettings):
     """Iterations at which the weights are shown; the authors saved 1, 100 and 200."""
 
     @pydantic.model_validator(mode="after")
-    def _rank_one_has_one_row(self) -> "InitialisationSettings":
+    def _fits(self) -> "InitialisationSettings":
         if self.training.embedding_rows != 1:
             raise ValueError(
                 "training.embedding_rows: the rank-one initialisation has one row, found "
                 f"{self.training.embedding_rows}"
             )
-        return self
-
-    @pydantic.model_validator(mode="after")
-    def _snapshots_within(self) -> "InitialisationSettings":
         if max(self.snapshots) > self.training.iterations:
             raise ValueError(
                 f"snapshots: {max(self.snapshots)} comes after the last of "

@@ -15,7 +15,7 @@ from onelayer.settings.block import Block, Computing, Name, check_plain, describ
 from onelayer.settings.calibration import CalibrationSettings
 from onelayer.settings.circuits import CircuitSettings
 from onelayer.settings.corpus import CorpusSettings
-from onelayer.settings.decision_lists import DecisionListSettings, Size, size_of
+from onelayer.settings.decision_lists import DecisionListSettings
 from onelayer.settings.local_to_global import LocalToGlobalSettings
 from onelayer.settings.models import LocalModel, ModelSettings, RandomModel, SeriesModel
 from onelayer.settings.pretraining import (
@@ -85,7 +85,7 @@ class Settings(Block):
         Where neither is shown, the first of all.
         """
         shown = self.topic_structure.wikipedia.models
-        pretrained = [name for name in shown if isinstance(self.models[name], PretrainedModel)]
+        pretrained = [name for name in shown if name in _pretrained(self)]
         others = [
             name
             for name in shown
@@ -162,6 +162,7 @@ def load_settings(config: Mapping) -> Settings:
         raise OnelayerError(f"config: {error}") from None
     settings = settings.model_copy(update={"models": _with_series(settings.models)})
     _check_references(settings)
+    _check_together(settings)
     return settings
 
 
@@ -179,16 +180,18 @@ def _with_series(models: Mapping[str, ModelSettings]) -> dict[str, ModelSettings
 
 
 def _check_references(settings: Settings) -> None:
+    """Refuse the name of a corpus, model or training that there is not."""
     corpora, models, again = settings.corpora, settings.models, settings.stability
     topics, text = settings.topic_structure, settings.scan_snap.language_model
     wikipedia, synthetic = topics.wikipedia, topics.synthetic
     series = [name for name, model in models.items() if isinstance(model, SeriesModel)]
     single = [name for name in models if name not in series]
     originals = [name for name, model in models.items() if not isinstance(model, RandomModel)]
-    pretrained = [name for name, model in models.items() if isinstance(model, PretrainedModel)]
     stages = [one.name for one in synthetic.two_stages.settings]
     variants = [variant.name for variant in settings.local_to_global.ablation.variants]
-    small = dict.fromkeys(map(_size_name, settings.decision_lists.joint.small))
+    small = [size.label for size in settings.decision_lists.joint.small]
+    again_small = [size.label for size in again.joint_training.sizes]
+    inputs, gradients = wikipedia.topics_per_input, synthetic.stage_gradients
     named = [
         ("topic_structure.wikipedia.corpus", [wikipedia.corpus], corpora),
         ("scan_snap.language_model.corpus", [text.corpus], corpora),
@@ -196,25 +199,17 @@ def _check_references(settings: Settings) -> None:
         ("topic_structure.wikipedia.over_tokens.series", wikipedia.over_tokens.series, series),
         ("topic_structure.wikipedia.models", wikipedia.models, single),
         ("topic_structure.wikipedia.reading.models", wikipedia.reading.models, single),
-        (
-            "topic_structure.wikipedia.topics_per_input.models",
-            wikipedia.topics_per_input.models,
-            pretrained,
-        ),
+        ("topic_structure.wikipedia.topics_per_input.models", inputs.models, _pretrained(settings)),
         ("topic_structure.robustness.models", topics.robustness.models, single),
         ("topic_structure.choices.models", topics.choices.models, single),
         ("topics.words.single_piece_in", settings.topics.words.single_piece_in, models),
         ("pretraining.corpus", settings.pretraining.corpora, corpora),
         *((f"models.{n}.like", [models[n].like], originals) for n in models if n not in originals),
         ("topic_structure.robustness.corpus", [topics.robustness_corpus], corpora),
-        (
-            "topic_structure.synthetic.stage_gradients.settings",
-            synthetic.stage_gradients.settings,
-            stages,
-        ),
+        ("topic_structure.synthetic.stage_gradients.settings", gradients.settings, stages),
         ("stability.two_stages.settings", again.two_stages.settings, stages),
         ("stability.transformers.variants", again.transformers.variants, variants),
-        ("stability.joint_training.sizes", map(_size_name, again.joint_training.sizes), small),
+        ("stability.joint_training.sizes", again_small, dict.fromkeys(small)),
     ]
     for key, values, names in named:
         for value in values:
@@ -223,7 +218,15 @@ def _check_references(settings: Settings) -> None:
                     f"config: {key}: unknown name {shown(value)}{nearest(value, names)}; "
                     f"known: {', '.join(sorted(names))}"
                 )
-    for name in sorted(models):
+
+
+def _pretrained(settings: Settings) -> list[str]:
+    return [n for n, model in settings.models.items() if isinstance(model, PretrainedModel)]
+
+
+def _check_together(settings: Settings) -> None:
+    """Refuse names and values of several blocks that do not go together."""
+    for name in sorted(settings.models):
         if made_here := settings.named_like_a_checkpoint_of(name):
             raise OnelayerError(
                 f"config: models.{name}: {made_here}-NUMBER is the name of a checkpoint of "
@@ -233,12 +236,13 @@ def _check_references(settings: Settings) -> None:
         raise OnelayerError(
             f"config: {on_gpu}: cuda; a portable run computes on the CPU (device: cpu or auto)"
         )
-    longest = settings.pretraining.size.longest
-    made_here = [name for name in wikipedia.models if name in pretrained]
-    if made_here and settings.probe.attention.max_tokens > longest:
+    longest, most = settings.pretraining.size.longest, settings.probe.attention.max_tokens
+    shown_models, pretrained = settings.topic_structure.wikipedia.models, _pretrained(settings)
+    made_here = [name for name in shown_models if name in pretrained]
+    if made_here and most > longest:
         raise OnelayerError(
-            f"config: probe.attention.max_tokens: {settings.probe.attention.max_tokens}; "
-            f"{made_here[0]} reads at most pretraining.size.longest tokens, {longest}"
+            f"config: probe.attention.max_tokens: {most}; {made_here[0]} reads at most "
+            f"pretraining.size.longest tokens, {longest}"
         )
     _check_parts(settings)
 
@@ -250,10 +254,6 @@ def _on_gpu(part: object, *path: str) -> Iterator[str]:
     if isinstance(part, Block | dict):
         for key, inside in dict(part).items():
             yield from _on_gpu(inside, *path, str(key))
-
-
-def _size_name(size: Size) -> str:
-    return "L {}, n {}, m {}".format(*size_of(size))
 
 
 def _check_parts(settings: Settings) -> None:
