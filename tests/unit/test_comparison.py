@@ -105,20 +105,12 @@ def test_verdicts_that_change_from_or_to_undecided_are_counted_apart(old, new, c
     assert (line in brief, line in full) == (bool(changed), bool(changed or undecided))
 
 
-def test_tables_that_both_runs_have_are_compared(tmp_path):
-    for run in ("ours", "theirs"):
-        (tmp_path / run / "paper").mkdir(parents=True)
-        table().to_csv(tmp_path / run / "paper" / "both.csv", index=False)
-    table().to_csv(tmp_path / "ours" / "paper" / "one.csv", index=False)
-    found = compare_runs((tmp_path / "ours").rglob("*.csv"), (tmp_path / "theirs").rglob("*.csv"))
-    assert found[["table", "outcome"]].to_numpy().tolist() == [["paper/both", "equal"]]
-
-
-def test_the_scoreboard_restates_other_tables_and_is_not_compared_again(tmp_path):
-    for run in ("ours", "theirs"):
-        for name in ("paper/one", SCOREBOARD):
+def test_tables_of_both_runs_are_compared_and_not_the_scoreboard_which_restates_them(tmp_path):
+    both = ["paper/both", SCOREBOARD]
+    for run, names in (("ours", [*both, "paper/one"]), ("theirs", both)):
+        for name in names:
             path = tmp_path / run / f"{name}.csv"
-            path.parent.mkdir(parents=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
             table().to_csv(path, index=False)
     found = compare_runs((tmp_path / "ours").rglob("*.csv"), (tmp_path / "theirs").rglob("*.csv"))
-    assert found["table"].tolist() == ["paper/one"]
+    assert found[["table", "outcome"]].to_numpy().tolist() == [["paper/both", "equal"]]

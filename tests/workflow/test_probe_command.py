@@ -155,26 +155,20 @@ def test_the_command_is_installed_under_its_name():
     assert project["scripts"] == {"onelayer": f"{main.__module__}:main"}
 
 
-@pytest.mark.parametrize("name", ["random", "bert-here-0", "bert-here-7"])
-def test_a_name_that_a_model_of_the_settings_has_is_refused_before_anything_is_made(name, tmp_path):
-    (tmp_path / name).mkdir()
-    run = probe(tmp_path, tmp_path / name)
-    assert run.returncode == 1 and run.stdout == ""
-    assert run.stderr == f"onelayer: {name} is a model of the settings: give yours another --name\n"
-    assert [path.name for path in tmp_path.iterdir()] == [name]
-
-
 @pytest.mark.parametrize(
     ("name", "line"),
     [
+        *((name, f"{name} is a model of the settings: give yours another --name")
+          for name in ("random", "bert-here-0", "bert-here-7")),
         ("7", "random-7 is a model of the settings: give yours another --name"),
         ("results", "results is the folder of the run: give your model another --name"),
     ],
-)
+)  # fmt: skip
 def test_a_name_that_would_be_in_the_way_is_refused_before_anything_is_made(name, line, tmp_path):
     (tmp_path / name).mkdir()
     run = probe(tmp_path, tmp_path / name)
     assert (run.returncode, run.stdout, run.stderr) == (1, "", f"onelayer: {line}\n")
+    assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
 def test_a_dry_run_makes_no_folder(tmp_path, overlay):
