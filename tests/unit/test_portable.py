@@ -59,19 +59,13 @@ def test_every_library_that_chooses_kernels_has_its_switch():
 
 
 @pytest.mark.parametrize("name", SWITCHES)
-def test_no_step_starts_without_a_switch(name, tmp_path):
+@pytest.mark.parametrize(("changed", "is_so"), [(None, "is not set"), ("other", "is 'other'")])
+def test_no_step_starts_without_a_switch_or_with_another_value(name, changed, is_so, tmp_path):
     given = {other: value for other, value in SWITCHES.items() if other != name}
-    run = step(tmp_path, given, before="")
+    run = step(tmp_path, given | ({name: changed} if changed else {}), before="")
     assert run.returncode == 1
-    assert f"portable: {name} is not set; it must be {SWITCHES[name]!r}" in error_line(run)
+    assert f"portable: {name} {is_so}; it must be {SWITCHES[name]!r}" in error_line(run)
     assert not (tmp_path / "out").exists() and not (tmp_path / "record.json").exists()
-
-
-@pytest.mark.parametrize("name", SWITCHES)
-def test_no_step_starts_with_another_value_of_a_switch(name, tmp_path):
-    run = step(tmp_path, {**SWITCHES, name: "other"}, before="")
-    assert run.returncode == 1
-    assert f"portable: {name} is 'other'; it must be" in error_line(run)
 
 
 def test_a_portable_step_says_so_in_its_record_with_its_switches(tmp_path):
@@ -106,7 +100,6 @@ portable.check_libraries()
     subprocess.run([sys.executable, "-c", code], env={**os.environ, **given}, check=True)
     # Without switches something here is otherwise: MKL is, on every processor.
     del given["MKL_CBWR"]
-    code += "\n"
     bare = {k: v for k, v in os.environ.items() if k not in SWITCHES} | given
     run = subprocess.run([sys.executable, "-c", code], env=bare, capture_output=True, text=True)
     assert "torch's MKL" in run.stderr
@@ -190,15 +183,6 @@ assert not [event for event in seen.key_averages() if "flash" in event.key]
 """
 
 
-def test_products_are_numpys_also_in_backward_passes():
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    run = subprocess.run(
-        [sys.executable, "-c", PRODUCTS], env=environment, capture_output=True, text=True
-    )
-    assert run.returncode == 0, run.stderr
-    assert "Overriding" not in run.stderr
-
-
 FUNCTIONS = """
 import numpy as np, torch
 from onelayer.run import portable
@@ -233,22 +217,17 @@ assert x.sqrt().tolist() == [math.sqrt(value) for value in x.tolist()]
 """
 
 
-def test_a_square_root_is_rounded_as_it_must_be():
-    environment = {**os.environ, **SWITCHES, "PYTHONPATH": str(ROOT / "src")}
-    command = [sys.executable, "-c", ROOTS]
+@pytest.mark.parametrize(
+    ("program", "switches"),
+    [(PRODUCTS, {}), (FUNCTIONS, {}), (ROOTS, SWITCHES)],
+    ids=["products, also in backward passes", "functions that MKL approximates", "square roots"],
+)
+def test_what_mkl_does_not_do_portably_is_numpys(program, switches):
+    command = [sys.executable, "-W", "error::RuntimeWarning", "-c", program]
+    environment = {**os.environ, **switches, "PYTHONPATH": str(ROOT / "src")}
     run = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
-
-
-def test_functions_that_mkl_approximates_are_numpys():
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    run = subprocess.run(
-        [sys.executable, "-W", "error::RuntimeWarning", "-c", FUNCTIONS],
-        env=environment,
-        capture_output=True,
-        text=True,
-    )
-    assert run.returncode == 0, run.stderr
+    assert "Overriding" not in run.stderr
 
 
 def test_products_of_this_process_are_torchs_own():
