@@ -160,11 +160,7 @@ def run_command(
 
 
 def snakemake(
-    project: Path,
-    *arguments: str,
-    timeout: float = 1200,
-    anew: bool = False,
-    **environment: str,
+    project: Path, *arguments: str, timeout: float = 1200, anew: bool = False, **environment: str
 ) -> subprocess.CompletedProcess:
     """Run Snakemake in a project, as `run_command` runs it.
 

@@ -224,10 +224,7 @@ def _source(parsed: argparse.Namespace) -> dict[str, object]:
 
 
 def _snakemake(
-    parsed: argparse.Namespace,
-    directory: Path,
-    overlays: Sequence[object],
-    targets: Sequence[str],
+    parsed: argparse.Namespace, directory: Path, overlays: Sequence[object], targets: Sequence[str]
 ) -> str:
     """Run Snakemake, pass on how far it is, and return what it said.
 

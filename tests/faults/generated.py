@@ -19,10 +19,7 @@ from tests.conftest import ROOT
 
 # The same cases on every machine and in every run: what fails, fails for everyone.
 GENERATED = settings(
-    derandomize=True,
-    database=None,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
+    derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck)
 )
 
 

@@ -402,8 +402,7 @@ def test_remote_code_is_refused(model):
 
 
 @pytest.mark.parametrize(
-    ("key", "value"),
-    [("_attn_implementation_autoset", True), ("attn_implementation", None)],
+    ("key", "value"), [("_attn_implementation_autoset", True), ("attn_implementation", None)]
 )
 def test_attention_of_no_repository_is_no_remote_code(model, key, value):
     path = model / "config.json"

@@ -35,13 +35,7 @@ from onelayer.report.crate.code import COMMIT, code_of_checkout, proven_commit
 from onelayer.report.crate.described import read_metadata
 from onelayer.report.crate.metadata import METADATA, PREVIEW, Contents, describe
 from onelayer.report.crate.predictions import FILE, read_predictions
-from onelayer.report.records import (
-    RECORDED,
-    Records,
-    read_records,
-    read_unmade,
-    steps_behind,
-)
+from onelayer.report.records import RECORDED, Records, read_records, read_unmade, steps_behind
 from onelayer.run.provenance import REPOSITORY, file_sha256
 from onelayer.settings.kept import keep_settings
 from tests.crates import (
@@ -296,11 +290,7 @@ def test_an_action_names_what_decided_it_and_works_their_authors(packed, tmp_pat
     libraries = [by_id[e["@id"]]["name"] for e in tool["softwareRequirements"]]
     assert tool["name"] == "make_table" and libraries == ["python", "numpy"]
     read = [by_id[e["@id"]] for e in action["object"]]
-    assert [e["name"] for e in read] == [
-        "results/topics/a b/lda.npz",
-        "published.csv",
-        "settings",
-    ]
+    assert [e["name"] for e in read] == ["results/topics/a b/lda.npz", "published.csv", "settings"]
     assert "sha256" in read[0] and read[0]["@type"] == "CreativeWork"
     assert read[1]["description"] == "Tian et al. (2023), Figure 6"
     assert action["startTime"] < action["endTime"]

@@ -71,11 +71,7 @@ def test_code_and_libraries_are_named(outputs, monkeypatch):
 
 @pytest.mark.parametrize(
     ("younger", "said"),
-    [
-        ("", ""),
-        ("b", " (b.py)"),
-        ("abcde", " (a.py, b.py, c.py, d.py, and 1 more)"),
-    ],
+    [("", ""), ("b", " (b.py)"), ("abcde", " (a.py, b.py, c.py, d.py, and 1 more)")],
 )
 def test_the_modules_that_were_edited_are_named(outputs, tmp_path, monkeypatch, younger, said):
     names = [f"{letter}.py" for letter in "abcde"]

@@ -24,13 +24,7 @@ from onelayer.evidence.sentences import (
     page,
     requoted,
 )
-from onelayer.evidence.tables import (
-    VALUE_COLUMNS,
-    markdown,
-    read_csv,
-    read_tables,
-    write_csv,
-)
+from onelayer.evidence.tables import VALUE_COLUMNS, markdown, read_csv, read_tables, write_csv
 from onelayer.evidence.verdicts import KINDS, VERDICTS
 from onelayer.papers.findings import BY_TITLE, CLAIMS, FINDINGS, IN_WORDS, figures_beside
 from onelayer.papers.findings import TABLES as TABLES_OF_CLAIMS

@@ -56,10 +56,7 @@ def pages(
 
 
 def index_page(
-    findings: str,
-    counts: pd.DataFrame,
-    tables: Mapping[Path, str],
-    figures: Mapping[Path, str],
+    findings: str, counts: pd.DataFrame, tables: Mapping[Path, str], figures: Mapping[Path, str]
 ) -> str:
     """`results/index.md`.
 

@@ -428,11 +428,7 @@ def _warned(log_file: Path | None) -> list[str]:
 
 
 def _write_record(
-    place: Path,
-    step: Step,
-    part_of: Mapping[Path, Path],
-    started: datetime,
-    log_file: Path | None,
+    place: Path, step: Step, part_of: Mapping[Path, Path], started: datetime, log_file: Path | None
 ) -> None:
     digests = sums(part_of.values())
     record = {

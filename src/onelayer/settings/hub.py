@@ -57,15 +57,11 @@ def _on_disk(path: str) -> str:
 Tokens = Annotated[int, Field(ge=1)]
 DiskPath = Annotated[str, AfterValidator(_on_disk)]
 Revision = Annotated[
-    str,
-    AfterValidator(_commit),
-    Field(json_schema_extra={"pattern": "^[0-9a-f]{40}$"}),
+    str, AfterValidator(_commit), Field(json_schema_extra={"pattern": "^[0-9a-f]{40}$"})
 ]
 _OF_A_REPOSITORY = r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,94}[A-Za-z0-9_])?"
 RepositoryName = Annotated[
-    str,
-    Field(pattern=f"^{_OF_A_REPOSITORY}/{_OF_A_REPOSITORY}$"),
-    AfterValidator(_repository),
+    str, Field(pattern=f"^{_OF_A_REPOSITORY}/{_OF_A_REPOSITORY}$"), AfterValidator(_repository)
 ]
 RepositoryFile = Annotated[str, AfterValidator(_inside)]
 
