@@ -17,7 +17,7 @@ from onelayer.run.portable import assignments
 from onelayer.run.schema import PATH as SCHEMA
 from onelayer.run.schema import schema_text
 from onelayer.settings.root import load_settings
-from tests.conftest import ROOT, clean_environment, snakemake
+from tests.conftest import ROOT, snakemake
 from tests.workflow.conftest import CAPTIONS, OVERLAYS, PLANNED_ANEW, ask, listed, merged_config
 
 pytestmark = pytest.mark.workflow
@@ -91,18 +91,6 @@ def test_the_schema_file_is_the_typed_settings():
 def test_snakemake_finds_nothing_to_lint(code):
     run = snakemake(code, "--lint")
     assert run.returncode == 0, run.stdout
-
-
-def test_rules_are_formatted():
-    run = subprocess.run(
-        [sys.executable, "-m", "snakefmt", "--check", "Snakefile", "workflow"],
-        cwd=ROOT,
-        env=clean_environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr
 
 
 def test_every_caption_has_its_results_and_every_result_a_named_target(code, smoke):

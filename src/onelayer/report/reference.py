@@ -5,13 +5,14 @@ of its tables follows from them alone: `onelayer reference` says it again, witho
 some targets with other settings may be kept beside it, in `docs/reference/beside`, and quoted.
 """
 
+import itertools
 import json
 import os
 import platform
 import re
 import shutil
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -216,7 +217,7 @@ def requote(reference: Path = REFERENCE, texts: Iterable[Path] = TEXTS) -> None:
         ("claims", "\n".join(every_claim)),
     ):
         (reference / f"{name}.md").write_text(as_kept(text), encoding="utf-8")
-    by_name = {one.finding.name: one for of_paper in said.values() for one in of_paper}
+    by_name = {one.finding.name: one for one in _each(said)}
     by_name |= said_beside(runs)
     renewed = {"score": score(board)}
     if (reference / MINUTES).is_file():
@@ -248,9 +249,13 @@ def said_beside(runs: Mapping[str, tuple[Mapping[str, Sequence[Said]], Places]])
     return {
         f"{run}/{one.finding.name}": one
         for run, (of_run, _) in runs.items()
-        for saids in of_run.values()
-        for one in saids
+        for one in _each(of_run)
     }
+
+
+def _each(said: Mapping[str, Sequence[Said]]) -> Iterator[Said]:
+    """What was found, of all papers one after the other."""
+    return itertools.chain.from_iterable(said.values())
 
 
 def score(board: pd.DataFrame) -> str:
@@ -259,10 +264,8 @@ def score(board: pd.DataFrame) -> str:
     judged = claims(board)
     on_papers_own = judged[sentences.apart_from_own(judged) == ""]
     text = [markdown_table(sentences.scores(on_papers_own)), ""]
-    text.append(
-        "**What reproduced** of claims on the papers' own models and data, with an example:"
-    )
-    text.append("")
+    text += ["**What reproduced** of claims on the papers' own models and data, with an example:"]
+    text += [""]
     for paper, claimed in on_papers_own.groupby("paper", sort=False):
         held, counts = claimed[claimed["verdict"] == REPRODUCED], claimed["verdict"].value_counts()
         open_ = [f"{counts[verdict]} {verdict}" for verdict in NO_DECISION if verdict in counts]
@@ -304,9 +307,7 @@ def predicted(
 
     Of the runs kept beside the reference run, by name, there is what the reference run has not.
     """
-    missing = {
-        one.finding.name for of_paper in said.values() for one in of_paper if one.verdict == NOT_RUN
-    }
+    missing = {one.finding.name for one in _each(said) if one.verdict == NOT_RUN}
     elsewhere = {
         run: those(
             _foreseen(of_run, where),
@@ -314,9 +315,7 @@ def predicted(
         )
         for run, (of_run, where) in runs.items()
     }
-    moved = {
-        one.finding.name for run in elsewhere.values() for saids in run.values() for one in saids
-    }
+    moved = {one.finding.name for of_run in elsewhere.values() for one in _each(of_run)}
     here = those(_foreseen(said, places), lambda one: one.finding.name not in moved)
     text = []
     for outcome in sentences.OUTCOMES:
@@ -344,7 +343,7 @@ def _foreseen(said: Mapping[str, Sequence[Said]], places: Places) -> dict[str, l
 
 def _outcomes(said: Mapping[str, Sequence[Said]]) -> str:
     """How often each came that may come of a prediction."""
-    came = Counter(sentences.came(one) for of_paper in said.values() for one in of_paper)
+    came = Counter(map(sentences.came, _each(said)))
     return ", ".join(f"{came[outcome]} {outcome}" for outcome in sentences.OUTCOMES)
 
 
