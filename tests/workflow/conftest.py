@@ -57,21 +57,25 @@ class Plan:
         }
 
 
+def jobs(output: str) -> dict[str, int]:
+    """Number of jobs of each rule that a dry-run lists."""
+    table = output.split("Job stats:")[1].split("total")[0]
+    return {rule: int(count) for rule, count in re.findall(r"^(\w+) +(\d+)$", table, re.M)}
+
+
 def plan(project: Path, *arguments: str) -> Plan:
     """Dry-run the smoke overlay; `arguments` follow it (further overlays, then `--`, targets)."""
     run = snakemake(project, "--dry-run", *SMOKE, *arguments)
     assert run.returncode == 0, run.stdout
     if "Nothing to be done" in run.stdout:
         return Plan({}, {})
-    table = run.stdout.split("Job stats:")[1].split("total")[0]
-    jobs = {rule: int(count) for rule, count in re.findall(r"^(\w+) +(\d+)$", table, re.M)}
     reasons, reason = defaultdict(set), ""
     for line in run.stdout.split("\nReasons:\n")[1].splitlines():
         if line.startswith(" " * 8):
             reasons[reason].update(line.strip().split(", "))
         elif line.startswith(" " * 4):
             reason = line.strip().rstrip(":")
-    return Plan(jobs, dict(reasons))
+    return Plan(jobs(run.stdout), dict(reasons))
 
 
 def merged_config(overlay: str | None) -> dict:

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from tests.conftest import ROOT, SMOKE, copy_project, snakemake
-from tests.workflow.conftest import listed, plan
+from tests.workflow.conftest import jobs, listed, plan
 
 pytestmark = pytest.mark.workflow
 
@@ -40,12 +40,6 @@ def smoke_settings() -> dict:
 def outer(code, tmp_path, smoke_settings) -> Path:
     """Another workflow with the smoke settings in its own configuration."""
     return write_outer(tmp_path / "outer", repr(str(code / "Snakefile")), **smoke_settings)
-
-
-def jobs(output: str) -> dict[str, int]:
-    """Number of jobs of each rule that a dry-run lists."""
-    table = output.split("Job stats:")[1].split("total")[0]
-    return {rule: int(count) for rule, count in re.findall(r"^(\w+) +(\d+)$", table, re.M)}
 
 
 def test_a_module_plans_what_the_workflow_plans(outer, code):
