@@ -9,10 +9,8 @@ from onelayer.text.pretraining.training import train
 
 @program(settings=Settings, inputs="text vocabulary tokenizer/", outputs="model/ snapshots history")
 def main(step: Step) -> None:
-    execution = execution_of(step, step.outputs.snapshots)
     task = read_task(step.inputs.text, step.inputs.vocabulary, step.settings)
-    training = train(*task, step.settings, execution)
+    training = train(*task, step.settings, execution_of(step, step.outputs.snapshots))
     save_model(training.objective, step.outputs.model, step.inputs.tokenizer)
     save_snapshots(training.snapshots, step.outputs.snapshots)
     step.write(history=training.history_table())
-    execution.checkpoint.remove()

@@ -231,6 +231,32 @@ def test_tables_are_read_and_written_and_several_folders_stay_in_their_order(mod
     assert pd.read_parquet(tmp_path / "table")["word"].tolist() == ["pond"]
 
 
+KEEPING = """
+import sys
+from onelayer.run.step import run
+
+def main(step):
+    step.checkpoint(step.outputs.weights).write_text("state")
+    step.outputs.weights.write_text("weights")
+    if "fails" not in sys.argv[0]:
+        step.outputs.history.write_text("history")
+
+run(main, outputs=["weights", "history"])
+"""
+
+
+def test_the_state_of_a_training_stays_until_every_output_is_in_place(tmp_path):
+    files = [tmp_path / "out" / name for name in ("weights", "history")]
+    (tmp_path / "fails").mkdir()
+    for folder, ends, left in (
+        (tmp_path / "fails", 1, {".part-checkpoint-weights"}),
+        (tmp_path, 0, {"weights", "history"}),
+    ):
+        run = run_program(folder, KEEPING, "--weights", files[0], "--history", files[1])
+        assert run.returncode == ends, run.stderr
+        assert {path.name for path in files[0].parent.iterdir()} == left
+
+
 THREADS = """
 import json, torch
 from threadpoolctl import threadpool_info

@@ -67,7 +67,8 @@ class Step:
     def checkpoint(self, output: Path) -> Path:
         """Where a long computation keeps its state: beside an output, where a rerun finds it.
 
-        Whoever writes it removes it when done, and compares `identity` before going on from it.
+        Whoever writes it compares `identity` before going on from it. It is gone when every output
+        is in place, and before that where whoever writes it has removed it.
         """
         return output.with_name(f".part-checkpoint-{output.name.removeprefix('.part-')}")
 
@@ -200,6 +201,8 @@ def run(
                 portable.finish()
             if record:
                 _write_record(parts[-1], step, part_of, started, arguments.log)
+        for path in wanted:
+            step.checkpoint(path).unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

@@ -69,8 +69,8 @@ def train(
 ) -> Training:
     """Train a freshly initialised objective until the budget is reached.
 
-    A training of the same identity goes on from its checkpoint, which stays until the caller, who
-    has the result in a safe place, removes it.
+    A training of the same identity goes on from its checkpoint, which stays: a step's is gone when
+    its outputs are in place.
 
     Raises:
         OnelayerError: gradients are not finite any more.
