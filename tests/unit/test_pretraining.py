@@ -166,13 +166,24 @@ def test_something_is_predicted_in_every_batch() -> None:
 
 def test_spans_cover_the_share_and_leave_the_rest_in_order() -> None:
     ids = np.arange(5, 5 + 20 * 40).reshape(20, 40)
-    masked = fill_in_spans(ids, 0.3, 3.0, np.random.default_rng(0))
+    masked = fill_in_spans(ids, 0.3, 3.0, 40, np.random.default_rng(0))
     assert (masked.predicted.sum(axis=1) == 12).all()
     masks = (masked.ids == MASK_ID).sum(axis=1)
     assert (masks == masks[0]).all() and masks[0] >= 2
     for row, hidden, predicted in zip(ids, masked.ids, masked.predicted, strict=True):
         assert hidden[hidden != MASK_ID].tolist() == row[~predicted].tolist()
     assert len({tuple(row) for row in masked.predicted}) > 1
+
+
+def test_a_text_with_many_empty_spans_is_no_longer_than_the_model_reads() -> None:
+    asked = SETTINGS.objective.model_copy(update={"span_length": 0.2})
+    settings, words, text, _ = task("bart", objective=asked)
+    objective = new_objective("bart", settings.size, words, asked, 0)
+    lengths = [
+        objective.inputs(text, batch)["ids"].shape[1]
+        for batch in plan_batches(text, 1000, 256, objective.special, 0)
+    ]
+    assert max(lengths) == settings.size.longest
 
 
 @each_family

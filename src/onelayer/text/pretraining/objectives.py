@@ -257,7 +257,8 @@ class Denoising(Objective):
         """`ids` with spans hidden, `written` for the decoder, and what it must predict where."""
         words = text.words(batch.rows)
         rng = generator("spans", self.seed, text.name, batch.epoch, batch.step)
-        masked = fill_in_spans(words, self.settings.predicted_share, self.settings.span_length, rng)
+        asked, longest = self.settings, self.saved.config.max_position_embeddings - self.special
+        masked = fill_in_spans(words, asked.predicted_share, asked.span_length, longest, rng)
         # The word at place i is predicted from the words before it, behind [SEP] and [CLS].
         written = np.pad(words[:, :-1], ((0, 0), (2, 0)))
         written[:, 0], written[:, 1] = SEP_ID, CLS_ID
@@ -398,12 +399,13 @@ def mask_words(
 
 
 def fill_in_spans(
-    ids: np.ndarray, share: float, mean_length: float, rng: np.random.Generator
+    ids: np.ndarray, share: float, mean_length: float, longest: int, rng: np.random.Generator
 ) -> Masked:
     """Replace spans by one mask each (Lewis et al. 2020, 'text infilling').
 
-    Span lengths are Poisson; a span of length 0 inserts a mask. All rows of a batch have spans of
-    the same lengths at places of their own, so that they stay equally long.
+    Span lengths are Poisson; a span of length 0 inserts a mask, unless that makes the text longer
+    than `longest`. All rows of a batch have spans of the same lengths at places of their own, so
+    that they stay equally long.
 
     Spans of `mean_length` words cover a share of the words of `ids`, [rows, words].
 
@@ -411,7 +413,7 @@ def fill_in_spans(
         `ids` [rows, corrupted words]; `predicted` [rows, words], the words that spans cover.
     """
     rows, words = ids.shape
-    lengths = _span_lengths(max(1, round(share * words)), mean_length, rng)
+    lengths = _span_lengths(max(1, round(share * words)), mean_length, longest - words, rng)
     spans, covered = len(lengths), int(lengths.sum())
     units = words - covered + spans
     # The first `spans` of shuffled units are spans; the others are words that stay.
@@ -425,11 +427,13 @@ def fill_in_spans(
     return Masked(hidden, predicted)
 
 
-def _span_lengths(total: int, mean: float, rng: np.random.Generator) -> np.ndarray:
-    """Poisson lengths, the last one cut, that sum to `total`."""
+def _span_lengths(total: int, mean: float, spare: int, rng: np.random.Generator) -> np.ndarray:
+    """Poisson lengths, the last one cut, that sum to `total`; at most `spare` more than `total`."""
     lengths: list[int] = []
     while (remaining := total - sum(lengths)) > 0:
         lengths.append(min(remaining, int(rng.poisson(mean))))
+    while len(lengths) > total + spare:
+        lengths.remove(0)
     return np.array(lengths)
 
 
