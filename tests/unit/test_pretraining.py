@@ -251,6 +251,13 @@ def test_dropout_is_of_training_alone(family) -> None:
     assert dropped != objective.losses(inputs)["loss"] == plain.losses(inputs)["loss"]
 
 
+@pytest.mark.parametrize(("width", "heads"), [(8, 1), (16, 2), (10, 1), (25, 1), (100, 10)])
+def test_a_generator_of_any_width_has_heads_that_divide_it(width, heads) -> None:
+    asked = SETTINGS.objective.model_copy(update={"generator_width": width})
+    run = trained("electra", tokens=300, settings={"objective": asked})
+    assert run.objective.generator.config.num_attention_heads == heads
+
+
 UNTIED = {"size": SETTINGS.size.model_copy(update={"tied": False})}
 
 

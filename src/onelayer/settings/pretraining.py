@@ -112,7 +112,8 @@ class ObjectiveSettings(Block):
     """Weight of ALBERT's sentence-order loss beside its masked words' (the original: 1, with which
     nothing is learnt of the order within 600,000 tokens; with 10 words are learnt late)."""
     generator_width: int = Field(64, ge=4)
-    """Hidden width of ELECTRA's generator (its heads are as wide as the discriminator's)."""
+    """Hidden width of ELECTRA's generator (its heads are as wide as the discriminator's, or wider
+    where these do not divide it)."""
     hidden_as: HiddenAs | None = None
     """What words to predict become, where it is not as the family's paper has it; BART hides spans
     and has no use for it."""

@@ -359,9 +359,10 @@ def configuration(family: str, pieces: int, size: SizeSettings) -> PreTrainedCon
 
 def _generator_config(config: PreTrainedConfig, settings: ObjectiveSettings) -> PreTrainedConfig:
     width = settings.generator_width
+    most = max(1, width * config.num_attention_heads // config.hidden_size)
     small = config.to_dict() | {
         "hidden_size": width,
-        "num_attention_heads": max(1, width * config.num_attention_heads // config.hidden_size),
+        "num_attention_heads": next(n for n in range(most, 0, -1) if width % n == 0),
         "intermediate_size": 4 * width,
     }
     return type(config)(**small)
