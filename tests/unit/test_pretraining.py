@@ -34,7 +34,7 @@ from onelayer.text.pretraining.objectives import (
 )
 from onelayer.text.pretraining.storage import read_snapshots, read_task, save_model, save_snapshots
 from onelayer.text.pretraining.text import Batch, encode_articles, plan_batches, segment
-from onelayer.text.pretraining.training import Training, learning_rate, train
+from onelayer.text.pretraining.training import Training, held_out_plan, learning_rate, train
 from onelayer.text.pretraining.vocabulary import MASK_ID, SPECIAL, build_vocabulary, write_tokenizer
 from tests.tiny_text import SETTINGS, encoded, made_up_articles, task
 
@@ -288,6 +288,24 @@ def test_training_learns_and_keeps_snapshots_at_powers_of_two(family) -> None:
     assert losses[end] < losses[0]
     assert sorted(run.snapshots) == losses.index[1:].tolist()
     assert [t.bit_length() for t in sorted(run.snapshots)] == [10, 11, 12, 13, 14, 14]
+
+
+@pytest.mark.parametrize("family", ["bert", "electra"])
+def test_held_out_batches_without_a_hidden_word_are_left_out_of_its_loss(family) -> None:
+    few = SETTINGS.objective.model_copy(update={"predicted_share": 0.05})
+    small = {"objective": few, "batch_tokens": 32}
+    run = trained(family, settings=small, tokens=100)
+    settings, _, _, held_out = task(family, **small)
+    run.objective.model.eval()
+    losses = []
+    for batch in held_out_plan(run.objective, held_out, settings):
+        arrays = run.objective.inputs(held_out, batch)
+        inputs = {name: torch.from_numpy(array) for name, array in arrays.items()}
+        losses.append(run.objective.losses(inputs)["hidden_words_loss"].item())
+    assert np.isnan(losses).any()
+    table = run.history_table()
+    last = table[(table["quantity"] == "hidden_words_loss") & (table["tokens"] > 0)]
+    assert last["value"].tolist() == pytest.approx([np.nanmean(losses)])
 
 
 @each_family

@@ -70,14 +70,15 @@ def measure_topic_information(
     topic model: how probable they are in all it leaves, and shares that out among them by the
     topics of the words that the input shows.
     """
-    unigram, posterior = np.mean(list(_losses(objective, text, settings, model)), axis=0).tolist()
+    losses = list(_losses(objective, text, settings, model)) or [(np.nan, np.nan)]
+    unigram, posterior = np.mean(losses, axis=0).tolist()
     return unigram, posterior
 
 
 def _losses(
     objective: Objective, text: Segments, settings: TrainingSettings, model: KnownTopics
 ) -> Iterator[tuple[float, float]]:
-    """Of every batch, as held-out losses are means over batches."""
+    """Of every batch that hides a word, as held-out losses are means over batches."""
     log_unigram = objective.words.log_unigram().numpy().astype(np.float64)
     in_model = (model.place >= 0) & objective.words.predictable
     in_topics = np.exp(log_unigram[in_model]).sum()
@@ -86,6 +87,8 @@ def _losses(
     for batch in held_out_plan(objective, text, settings):
         inputs = objective.inputs(text, batch)
         hidden = inputs["ids"].ravel()[inputs["positions"]] == MASK_ID
+        if not hidden.any():
+            continue
         rows = inputs["positions"][hidden] // inputs["ids"].shape[1]
         labels = inputs["labels"][hidden]
         shares = model.posterior(inputs["ids"])[rows]  # [hidden, topics]

@@ -178,15 +178,22 @@ def _observe(
 
 
 def _measure_held_out(run: Training, text: Segments, held_out: list[Batch], tokens: int) -> None:
-    """Write down mean losses on held-out text, always under the same masks."""
+    """Write down mean losses on held-out text, always under the same masks.
+
+    Of what a batch has none of, as words behind a mask, those are left out that have none.
+    """
     sums: dict[str, Tensor | float] = defaultdict(float)
+    batches: dict[str, Tensor | float] = defaultdict(float)
     run.objective.model.eval()
     with torch.inference_mode():
         for batch in held_out:
             for name, value in _losses(run, text, batch).items():
-                sums[name] = sums[name] + value.double() / len(held_out)
+                there = ~value.isnan()
+                sums[name] = sums[name] + value.double().where(there, 0) / len(held_out)
+                batches[name] = batches[name] + there.double()
     run.objective.model.train()
-    run.history |= {(tokens, "held-out", name): float(total) for name, total in sums.items()}
+    for name, total in sums.items():
+        run.history[tokens, "held-out", name] = float(total * (len(held_out) / batches[name]))
 
 
 def _losses(run: Training, text: Segments, batch: Batch) -> dict[str, Tensor]:
