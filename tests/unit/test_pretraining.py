@@ -34,7 +34,13 @@ from onelayer.text.pretraining.objectives import (
 )
 from onelayer.text.pretraining.storage import read_snapshots, read_task, save_model, save_snapshots
 from onelayer.text.pretraining.text import Batch, encode_articles, plan_batches, segment
-from onelayer.text.pretraining.training import Training, held_out_plan, learning_rate, train
+from onelayer.text.pretraining.training import (
+    Training,
+    held_out_plan,
+    learning_rate,
+    passes_snapshot,
+    train,
+)
 from onelayer.text.pretraining.vocabulary import MASK_ID, SPECIAL, build_vocabulary, write_tokenizer
 from tests.tiny_text import SETTINGS, encoded, made_up_articles, task
 
@@ -288,6 +294,16 @@ def test_training_learns_and_keeps_snapshots_at_powers_of_two(family) -> None:
     assert losses[end] < losses[0]
     assert sorted(run.snapshots) == losses.index[1:].tolist()
     assert [t.bit_length() for t in sorted(run.snapshots)] == [10, 11, 12, 13, 14, 14]
+
+
+@pytest.mark.parametrize("end", [4096, 4100, 4300, 4400])
+def test_all_seeds_keep_as_many_snapshots_wherever_their_last_batches_end(end) -> None:
+    settings, _, text, _ = task("bart", tokens=end)
+    plans = [plan_batches(text, end, settings.batch_tokens, 2, seed) for seed in range(30)]
+    kept = [
+        [b.after for b in plan if b is plan[-1] or passes_snapshot(settings, b)] for plan in plans
+    ]
+    assert {len(snapshots) for snapshots in kept} == {5 if end == 4400 else 4}
 
 
 @pytest.mark.parametrize("family", ["bert", "electra"])

@@ -135,7 +135,8 @@ class TrainingSettings(Computing):
     held_out_tokens: int = Field(16_384, ge=16)
     """At most so many held-out tokens are read for the held-out loss, always the same (tokens)."""
     first_snapshot: int = Field(32_768, ge=1)
-    """Snapshots are kept at every power of two of tokens seen from here on, and at the end."""
+    """Snapshots are kept at every power of two of tokens seen from here on, unless the end is less
+    than a batch away, and at the end."""
     precision: Literal["float32", "bfloat16"] = "float32"
     """Of matrix products; under `bfloat16` weights stay float32, on a CPU attention as well."""
 

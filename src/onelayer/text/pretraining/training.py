@@ -170,11 +170,20 @@ def _observe(
         for name, total in run.recent.items():
             run.history[batch.after, "training", name] = float(total) / float(count)
         run.recent.clear()
-    doubled = batch.after.bit_length() > batch.before.bit_length()
-    if last or (doubled and batch.after >= run.settings.first_snapshot):
+    if last or passes_snapshot(run.settings, batch):
         _check_finite(run)
         _measure_held_out(run, text, held_out, batch.after)
         run.snapshots[batch.after] = probed_weights(run.objective)
+
+
+def passes_snapshot(settings: TrainingSettings, batch: Batch) -> bool:
+    """Whether a batch passes a power of two at which every seed keeps a snapshot.
+
+    Not where it can be the last one of a seed: others would have one snapshot more.
+    """
+    power = 1 << (batch.after.bit_length() - 1)
+    longest = max(settings.batch_tokens, settings.size.longest)
+    return batch.before < power and settings.first_snapshot <= power <= settings.tokens - longest
 
 
 def _measure_held_out(run: Training, text: Segments, held_out: list[Batch], tokens: int) -> None:
