@@ -840,8 +840,8 @@ FAULTS = [
     ),
     Fault(
         "text/topics/quality.py",
-        "total[0] / bag.size",
-        "total[0] / (bag.size - 1)",
+        "total[0] / len(best)",
+        "total[0] / (len(best) - 1)",
         "tests/unit/test_topics.py"
         "::test_lda_finds_planted_topics_in_float64_and_the_same_every_time",
         "prevalence is divided by n - 1",

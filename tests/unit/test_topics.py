@@ -7,7 +7,9 @@ import sys
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.sparse
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
@@ -94,6 +96,22 @@ def test_lda_finds_planted_topics_in_float64_and_the_same_every_time(backend, tm
     measured = measure_topics(bag, topics, [str(label) for label in labels], settings, 5)
     assert measured.shares["share"].tolist() == [1, 1]
     assert measured.words.groupby("topic")["prevalence"].first().sum() == pytest.approx(1)
+
+
+def test_documents_without_a_word_of_the_vocabulary_have_no_topic() -> None:
+    texts, labels = planted(40)
+    labels, bag = [str(label) for label in labels], count_words(texts, LOOSE)
+    settings = LDA.but(topics=2, passes=3, chunksize=50)
+    topics = fit_lda(bag, settings)
+    empty = scipy.sparse.csr_matrix((30, len(bag.vocabulary)), dtype=np.int32)
+    more = BagOfWords(bag.vocabulary, scipy.sparse.vstack([bag.counts, empty]).tocsr())
+    expected = measure_topics(bag, topics, labels, settings, 5)
+    found = measure_topics(more, topics, [*labels, *["0"] * 30], settings, 5)
+    pd.testing.assert_frame_equal(found.shares, expected.shares)
+    of_articles, expected = (  # NPMI's shares are of all articles
+        one.quality[one.quality["quantity"] != "npmi"] for one in (found, expected)
+    )
+    pd.testing.assert_frame_equal(of_articles, expected)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -78,13 +78,15 @@ def measure_topics(
     """Measure a fitted topic model on the corpus that it was fitted to, with the fit's settings.
 
     `labels` has the human topic of each document, None where it has none; `most` is the number of
-    words per topic in NPMI.
+    words per topic in NPMI. Documents without a word of the vocabulary have no topic, and are left
+    out.
     """
     best, prevalence = _most_probable(topics, bag, lda)
+    labels = [label for label, words in zip(labels, bag.lengths, strict=True) if words]
     tops = top_words(topics.word_probability, most)
     npmi = coherence(bag, tops)
     used, effective = topics_used(best, prevalence)
-    documents, words = bag.size, len(bag.vocabulary)
+    documents, words = len(best), len(bag.vocabulary)
     labelled = sum(isinstance(label, str) for label in labels)
     quality = pd.DataFrame(
         [
@@ -114,13 +116,15 @@ def measure_topics(
 def _most_probable(
     topics: Topics, bag: Bag, settings: LdaSettings
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Each document's most probable topic, [documents], and all topics' shares, [topics]."""
-    best, total = [], np.zeros((1, len(topics.alpha)))
+    """The most probable topic of each document with a word, and all topics' shares, [topics]."""
+    best, total, lengths = [], np.zeros((1, len(topics.alpha))), bag.lengths
     for shares in document_topics(topics, bag, settings):
+        shares, lengths = shares[lengths[: len(shares)] > 0], lengths[len(shares) :]
         best.append(shares.argmax(axis=1))
         # Document after document whatever the chunks, so that the last digit stays the same.
         total = np.concatenate([total, shares]).sum(axis=0, keepdims=True)
-    return np.concatenate(best), total[0] / bag.size
+    best = np.concatenate(best)
+    return best, total[0] / len(best)
 
 
 def _label_shares(best: np.ndarray, labels: list[str | None]) -> pd.DataFrame:
