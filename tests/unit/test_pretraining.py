@@ -164,6 +164,17 @@ def test_other_masks_are_those_of_the_settings(family) -> None:
     assert (after == read[1]["labels"]).mean() == pytest.approx(0.28, abs=0.05)
 
 
+def test_what_the_generator_guesses_does_not_follow_the_other_word_that_stands_there() -> None:
+    replaced = {"predicted_share": 1.0, "hidden_as": HiddenAs(mask=0.1, another=0.9)}
+    asked = SETTINGS.objective.model_copy(update=replaced)
+    settings, words, text, _ = task("electra", objective=asked)
+    objective = new_objective("electra", settings.size, words, asked, 0)
+    read = objective.inputs(text, plan_batches(text, 10**4, 4096, objective.special, 0)[0])
+    seen = read["ids"].flatten()[read["positions"]]
+    others = seen != MASK_ID
+    assert abs(np.corrcoef(seen[others], read["draws"][others])[0, 1]) < 0.1
+
+
 def test_something_is_predicted_in_every_batch() -> None:
     ids = np.full((2, 3), 7)
     masked = mask_words(ids, np.full((3, 2, 3), 0.99), np.zeros(10, bool), 0.3, 10, 0.8, 0.1)

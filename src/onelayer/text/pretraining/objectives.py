@@ -80,7 +80,7 @@ class Objective:
         places = text.places(batch.rows)
         return mask_words(
             text.ids[places],
-            self._draws(text, batch)[:, places],
+            self._draws(text, batch)[:3, places],
             self.words.predictable,
             self.settings.predicted_share,
             len(self.words),
@@ -102,11 +102,11 @@ class Objective:
         return losses
 
     def _draws(self, text: Segments, batch: Batch) -> np.ndarray:
-        """Uniform draws for every word of a text, [3, tokens]; one epoch's are kept."""
+        """Uniform draws for every word of a text, [4, tokens]; one epoch's are kept."""
         key = (text.name, batch.epoch if self.masks_change else 0)
         if self._drawn[0] != key:
             rng = generator("masks", self.seed, *key)
-            self._drawn = key, rng.random((3, len(text.ids)), dtype=np.float32)
+            self._drawn = key, rng.random((4, len(text.ids)), dtype=np.float32)
         return self._drawn[1]
 
 
@@ -210,8 +210,9 @@ class ReplacedTokens(Objective):
     def inputs(self, text: Segments, batch: Batch) -> dict[str, np.ndarray]:
         """As for BERT, and `draws` for the generator's choices."""
         masked = self._masked(text, batch)
-        # The row that would choose other words, if any word became one.
-        draws = self._draws(text, batch)[2][text.places(batch.rows)][masked.predicted]
+        # The row that would choose other words, if any word became one; else one of its own.
+        row = 3 if self.hidden_as[1] else 2
+        draws = self._draws(text, batch)[row][text.places(batch.rows)][masked.predicted]
         return _asked(masked, text.words(batch.rows)) | {"draws": draws}
 
     def losses(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
