@@ -147,7 +147,10 @@ class MaskedWordsDynamic(MaskedWords):
 
 
 class MaskedWordsAndSentenceOrder(MaskedWords):
-    """ALBERT (Lan et al. 2020): masked words, and whether two halves of a text stand in order."""
+    """ALBERT (Lan et al. 2020): masked words, and whether two halves of a text stand in order.
+
+    The original masks up to three words in a row; here words are masked one by one.
+    """
 
     special = 3
     masks_change = True
@@ -246,7 +249,7 @@ class Denoising(Objective):
     """BART (Lewis et al. 2020): spans become one mask each; the decoder writes the text again.
 
     The decoder reads the true words before each place; the loss is that of the predictable words in
-    spans.
+    spans. The original's is that of all words, and its sentences stand in random order.
     """
 
     def __init__(self, config: PreTrainedConfig, words: Words, settings, seed: int) -> None:
