@@ -236,7 +236,9 @@ import sys
 from onelayer.run.step import run
 
 def main(step):
-    step.checkpoint(step.outputs.weights).write_text("state")
+    state = step.checkpoint(step.outputs.weights)
+    for path in (state, state.with_name(f"{state.name}-1")):
+        path.write_text("state")
     step.outputs.weights.write_text("weights")
     if "fails" not in sys.argv[0]:
         step.outputs.history.write_text("history")
@@ -249,7 +251,7 @@ def test_the_state_of_a_training_stays_until_every_output_is_in_place(tmp_path):
     files = [tmp_path / "out" / name for name in ("weights", "history")]
     (tmp_path / "fails").mkdir()
     for folder, ends, left in (
-        (tmp_path / "fails", 1, {".part-checkpoint-weights"}),
+        (tmp_path / "fails", 1, {".part-checkpoint-weights", ".part-checkpoint-weights-1"}),
         (tmp_path, 0, {"weights", "history"}),
     ):
         run = run_program(folder, KEEPING, "--weights", files[0], "--history", files[1])

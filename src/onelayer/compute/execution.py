@@ -31,8 +31,8 @@ class Execution:
 def execution_of(step: Step, output: Path | None = None) -> Execution:
     """How a step's training runs: on the device of its settings, its state beside an output.
 
-    That is the first, where none is named. A rerun finds the state there; whoever trains goes on
-    from it and removes it when done.
+    That is the first, where none is named. A rerun finds the state there, and whoever trains
+    goes on from it; it is gone when the step's outputs are in place.
 
     Raises:
         OnelayerError: the settings ask for a GPU and there is none.

@@ -9,6 +9,7 @@ import contextlib
 import errno
 import functools
 import gc
+import glob
 import hashlib
 import importlib
 import inspect
@@ -67,8 +68,9 @@ class Step:
     def checkpoint(self, output: Path) -> Path:
         """Where a long computation keeps its state: beside an output, where a rerun finds it.
 
-        Whoever writes it compares `identity` before going on from it. It is gone when every output
-        is in place, and before that where whoever writes it has removed it.
+        Several computations in a row have files of their own, whose names go on with `-` and more.
+        Whoever writes them compares `identity` before going on from them. They are gone when every
+        output is in place.
         """
         return output.with_name(f".part-checkpoint-{output.name.removeprefix('.part-')}")
 
@@ -201,8 +203,9 @@ def run(
                 portable.finish()
             if record:
                 _write_record(parts[-1], step, part_of, started, arguments.log)
-        for path in wanted:
-            step.checkpoint(path).unlink(missing_ok=True)
+        for path in map(step.checkpoint, wanted):
+            for state in (path, *path.parent.glob(f"{glob.escape(path.name)}-*")):
+                state.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

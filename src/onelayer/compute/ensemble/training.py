@@ -116,7 +116,6 @@ def train(
     observe_at: Iterable[int] = (),
     loss_every: int = 1,
     execution: Execution = Execution(),
-    keep: bool = False,
 ) -> Trained:
     """Train all runs for so many updates.
 
@@ -126,12 +125,12 @@ def train(
         observe: parameters -> tensors [runs, ...] to keep; without it the parameters themselves.
         observe_at: after how many updates to observe; 0 is the start, `steps` the end.
         loss_every: the losses of steps 0, loss_every, 2 loss_every, ... are kept.
-        execution: where to keep the state while training runs, and the progress bar; the device is
-            where the parameters are. If the file is there and is of this very training, training
-            goes on from it. The checkpoint's identity must say what cannot be seen from parameters,
-            optimizer, labels and steps, which are compared anyway: the settings of data and
-            objective, the digest of the code.
-        keep: leave the last state there for the caller to remove; else it is removed at the end.
+        execution: where to keep the state, and the progress bar; the device is where the parameters
+            are. If the file is there and is of this very training, training goes on from it; the
+            last state stays there, for the step or whoever else has the result to remove. The
+            checkpoint's identity must say what cannot be seen from parameters, optimizer, labels
+            and steps, which are compared anyway: the settings of data and objective, the digest of
+            the code.
 
     Raises:
         ValueError: settings that do not fit the runs, or steps outside 0 .. `steps`; at the first
@@ -148,10 +147,7 @@ def train(
             run.advance(step)
             run.look(step + 1)
             checkpoint.write_if_due(run.state, step + 1)
-    if not keep:
-        checkpoint.remove()
-    elif checkpoint.path is not None:
-        checkpoint.write(run.state(), steps)
+    checkpoint.write(run.state(), steps)
     return run.result()
 
 
@@ -174,8 +170,8 @@ def train_in_chunks(
         runs: number of runs in all.
         chunk: most runs per ensemble.
         steps, observe_at: as `train`.
-        execution: as `train`; finished chunks stay beside the state until the last one is done, and
-            one bar is for the steps of all chunks.
+        execution: as `train`; each chunk has a state of its own, and one bar is for the steps of
+            all.
         **options: further arguments of `train`.
 
     Raises:
@@ -190,13 +186,10 @@ def train_in_chunks(
         execution, progress=lambda items, **_: (item for item, _ in zip(items, bar, strict=False))
     )
     options["observe_at"] = tuple(observe_at)
-    executions = [execution.part(number) for number in range(len(slices))]
     parts = [
-        train(build(some), steps, execution=each, keep=True, **options)
-        for some, each in zip(slices, executions, strict=True)
+        train(build(some), steps, execution=execution.part(number), **options)
+        for number, some in enumerate(slices)
     ]
-    for each in executions:
-        each.checkpoint.remove()
     first = parts[0]
     return Trained(
         parameters={n: torch.cat([p.parameters[n] for p in parts]) for n in first.parameters},

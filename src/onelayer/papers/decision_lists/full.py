@@ -393,9 +393,9 @@ class FactoredTraining(TrainingOfW):
 def follow(training: TrainingOfW, run: Run, execution: Execution) -> FullFlow:
     """Take steps until every query is strictly right, or `run.max_steps` of them.
 
-    Goes on from the state of a killed run, if there is one. Where sequences are drawn the last
-    token to be learned is late by chance: compare the median of `column_times` with the exact t*,
-    and take `t_star` for the time of this run.
+    Goes on from the state of a killed or finished run, if there is one. Where sequences are drawn
+    the last token to be learned is late by chance: compare the median of `column_times` with the
+    exact t*, and take `t_star` for the time of this run.
     """
     checkpoint = execution.checkpoint
     if kept := checkpoint.read():
@@ -411,7 +411,7 @@ def follow(training: TrainingOfW, run: Run, execution: Execution) -> FullFlow:
         if training.settled:
             checkpoint.write_if_due(training.tensors, training.steps)
     training.settle(run.record_every)
-    checkpoint.remove()
+    checkpoint.write(training.tensors(), training.steps)
     return FullFlow(
         t_star=float(training.crossing.max()),
         column_times=training.crossing,

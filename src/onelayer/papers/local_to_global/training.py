@@ -52,7 +52,6 @@ def train_group(
     snapshots: Sequence[int] = (),
     execution: Execution = Execution(),
     first_seed: int = 0,
-    keep: bool = False,
     also: Also = lambda *_: {},
 ) -> Trained:
     """Train every variant of a group from every seed; runs are variants x seeds, seeds fastest.
@@ -63,8 +62,7 @@ def train_group(
     Observed after every `evaluate_every` iterations, after the last and at the snapshots: `loss`
     [R] (population loss on held-out sequences), `W_1` [R, 4d, d], `W_V` [R, d, d], and the share
     of the largest singular value of each of the `MATRICES`, `W_1_share` and so on, [R]; and what
-    `also` measures of parameters, held-out sequences [R, B, T] and the chain. `keep` is that of
-    `train`.
+    `also` measures of parameters, held-out sequences [R, B, T] and the chain.
 
     Raises:
         OnelayerError: the held-out sequences show one symbol only.
@@ -108,8 +106,8 @@ def train_group(
         labels=[f"{variant.name}, seed {seed}" for variant in group for seed in seeds],
     )
     observe_at = {*range(0, iterations, settings.evaluate_every), iterations, *snapshots}
-    plan = {"observe": observe, "observe_at": observe_at, "keep": keep}
-    return train(ensemble, iterations, **plan, execution=execution)
+    how = {"observe_at": observe_at, "execution": execution}
+    return train(ensemble, iterations, observe=observe, **how)
 
 
 def train_variants(
@@ -120,20 +118,13 @@ def train_variants(
     quantities: Sequence[str] = QUANTITIES,
     also: Also = lambda *_: {},
 ) -> pd.DataFrame:
-    """The `curves` of all variants, trained group after group.
-
-    The states of finished groups stay beside the execution's checkpoint until the last group is
-    done; a later start goes on from them.
-    """
-    parts, checkpoints = [], []
+    """The `curves` of all variants, trained group after group, each with a state of its own."""
+    parts = []
     for number, group in enumerate(groups_of(variants, settings.training)):
         log.info("training %s", ", ".join(variant.name for variant in group))
         alone = execution.part(number, group)
-        checkpoints.append(alone.checkpoint)
-        trained = train_group(group, settings, (), alone, first_seed, keep=True, also=also)
+        trained = train_group(group, settings, (), alone, first_seed, also=also)
         parts.append(curves(group, trained, settings.seeds, first_seed, quantities))
-    for checkpoint in checkpoints:
-        checkpoint.remove()
     return pd.concat(parts, ignore_index=True)
 
 
