@@ -141,14 +141,15 @@ def scan_snap_claims(
     text_length: int,
 ) -> pd.DataFrame:
     """The claims of Scan and Snap, each with its number, interval and verdict."""
-    claims = [
-        *scan_claims(scan, scan_iterations),
-        *transition_claims(transitions),
-        *changed_claims(changes, scan_iterations, scan_length),
-        *sweep_claims(sweep, entropy_sweep.read_published(published), sweep_iterations),
-        *text_claims(dict(zip(trainings, text, strict=True)), own_text, text_length),
-    ]
-    return tabulated(claim._replace(keys=KEYS | claim.keys) for claim in claims)
+    return tabulated(
+        [
+            *scan_claims(scan, scan_iterations),
+            *transition_claims(transitions),
+            *changed_claims(changes, scan_iterations, scan_length),
+            *sweep_claims(sweep, entropy_sweep.read_published(published), sweep_iterations),
+            *text_claims(dict(zip(trainings, text, strict=True)), own_text, text_length),
+        ]
+    )
 
 
 def _claim(
@@ -168,7 +169,9 @@ def _claim(
         note += f"; {estimate['n']} of {len(seeds)} runs have it"
     missing = "" if estimate["n"] else "no run went through"
     side = holds or HOLDS.get(name)
-    return Claim(claim, place, setting, quantity, estimate, note, side, missing=missing, keys=keys)
+    return Claim(
+        claim, place, setting, quantity, estimate, note, side, missing=missing, keys=KEYS | keys
+    )
 
 
 def scan_claims(scan: pd.DataFrame, iterations: int) -> list[Claim]:
@@ -236,9 +239,9 @@ def drop_claims(drops: np.ndarray, iterations: int) -> list[Claim]:
                f"of the {DISTINCT} distinct tokens those whose c is ever 1% below its start",
                **keys),
         Claim(*where, "tokens_always_dropping", alone(always, len(drops)),
-              "distinct tokens that drop in every run", keys=keys),
+              "distinct tokens that drop in every run", keys=KEYS | keys),
         Claim(*where, "tokens_never_dropping", alone(never, len(drops)),
-              "distinct tokens that drop in no run", keys=keys),
+              "distinct tokens that drop in no run", keys=KEYS | keys),
         _claim(*where, "drop_time_spearman",
                _with_frequency(np.where(dropped, drops, iterations + 1)),
                "rank correlation of drop time and P(l) over the distinct tokens; those that never "
@@ -282,7 +285,7 @@ def transition_claims(transitions: pd.DataFrame) -> list[Claim]:
         setting = f"synthetic, lr_Z {lr_Z:.15g}, lr_Y {lr_Y:.15g}"
         note = "the iteration at which attention moves fastest"
         time = of_seeds(runs["time"], 0)
-        claims.append(Claim(words, "abstract", setting, "transition_time", time, note))
+        claims.append(Claim(words, "abstract", setting, "transition_time", time, note, keys=KEYS))
     return claims
 
 
@@ -326,7 +329,7 @@ def sweep_claims(sweep: pd.DataFrame, published: pd.DataFrame, iterations: int) 
 def _cell_claims(cells: pd.DataFrame, iterations: int) -> list[Claim]:
     words = "entropy of attention by learning rates and query tokens"
     where = words, "Fig. 6", f"synthetic, {len(cells)} cells"
-    keys = {"iterations": iterations}
+    keys = KEYS | {"iterations": iterations}
     slope, z = entropy_sweep.slope(cells), np.abs(entropy_sweep.welch(cells))
     distance = (cells["value"] - cells["published"]).abs().mean()
     pairs = cells["value"], cells["published"]
@@ -586,6 +589,6 @@ def _position_claims(
         Claim("no positional encoding", PLACES["positions"], _on_text(training),
               f"{quantity}_without_positions", of_seeds(difference[quantity]),
               note.format(with_positions[quantity].mean(), last),
-              keys=keys | {"ranks": bins.get(quantity, "")})
+              keys=KEYS | keys | {"ranks": bins.get(quantity, "")})
         for quantity in ("loss", "entropy", "sparse", *bins)
     ]  # fmt: skip
