@@ -7,7 +7,14 @@ from pathlib import Path
 
 from setuptools import setup
 
-WORKFLOW = ["Snakefile", "config.yaml", "config/*.yaml", "envs/*.yaml", "profiles/*/*.yaml"]
+WORKFLOW = [
+    "Snakefile",
+    "CITATION.cff",
+    "config.yaml",
+    "config/*.yaml",
+    "envs/*.yaml",
+    "profiles/*/*.yaml",
+]
 WORKFLOW += ["scripts/*.py", "src/**/*.py", "src/**/*.pyi", "workflow/**/*.*"]
 
 files = sorted(file for pattern in WORKFLOW for file in Path().glob(pattern))
