@@ -85,7 +85,7 @@ class Settings(Block):
         Where neither is shown, the first of all.
         """
         shown = self.topic_structure.wikipedia.models
-        pretrained = [name for name in shown if name in _pretrained(self)]
+        pretrained = [name for name in shown if isinstance(self.models[name], PretrainedModel)]
         others = [
             name
             for name in shown
