@@ -17,7 +17,7 @@ STATE = {"x": torch.arange(3.0)}
 
 def test_a_writing_that_breaks_off_leaves_the_earlier_state(tmp_path: Path, monkeypatch) -> None:
     kept = Checkpoint(tmp_path / "state", "it")
-    kept.write(STATE, 1)
+    kept.write(lambda: STATE, 1)
 
     def break_off(tensors, path, metadata):
         Path(path).write_bytes(b"half")
@@ -25,14 +25,14 @@ def test_a_writing_that_breaks_off_leaves_the_earlier_state(tmp_path: Path, monk
 
     monkeypatch.setattr(checkpoint, "save_file", break_off)
     with pytest.raises(KeyboardInterrupt):
-        kept.write(STATE, 2)
+        kept.write(lambda: STATE, 2)
     tensors, steps = kept.read()
     assert steps == 1 and torch.equal(tensors["x"], STATE["x"])
 
 
 def test_one_of_several_computations_has_a_file_and_an_identity_of_its_own(tmp_path: Path) -> None:
     both = Checkpoint(tmp_path / "state", "it")
-    both.part(0, "lr 0.1").write(STATE, 1)
+    both.part(0, "lr 0.1").write(lambda: STATE, 1)
     assert both.part(0, "lr 0.1").read() is not None
     assert both.part(0, "lr 0.2").read() is None
     assert both.part(1, "lr 0.1").read() is None

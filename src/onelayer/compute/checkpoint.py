@@ -44,13 +44,16 @@ class Checkpoint:
         except (SafetensorError, OSError, ValueError):
             return None
 
-    def write(self, tensors: Mapping[str, Tensor], steps: int) -> None:
-        """Write the state, `steps` done, so that at any moment the old or the new one is there."""
+    def write(self, state: Callable[[], Mapping[str, Tensor]], steps: int) -> None:
+        """Write the state, `steps` done, so that at any moment the old or the new one is there.
+
+        Where nothing is kept the state is not asked for.
+        """
         if self.path is None:
             return
         self.path.parent.mkdir(parents=True, exist_ok=True)
         part = self.path.with_name(f"{self.path.name}.new")
-        kept = {name: tensor.detach().contiguous().cpu() for name, tensor in tensors.items()}
+        kept = {name: tensor.detach().contiguous().cpu() for name, tensor in state().items()}
         metadata = {"training": json.dumps({"step": steps, "identity": self.identity})}
         save_file(kept, part, metadata=metadata)
         with open(part, "rb+") as file:
@@ -61,7 +64,7 @@ class Checkpoint:
     def write_if_due(self, state: Callable[[], Mapping[str, Tensor]], steps: int) -> None:
         """Write the state, unless the last time was a moment ago."""
         if self.path is not None and monotonic() - self._written >= self.seconds:
-            self.write(state(), steps)
+            self.write(state, steps)
 
 
 def under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

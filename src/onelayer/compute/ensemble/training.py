@@ -147,7 +147,7 @@ def train(
             run.advance(step)
             run.look(step + 1)
             checkpoint.write_if_due(run.state, step + 1)
-    checkpoint.write(run.state(), steps)
+    checkpoint.write(run.state, steps)
     return run.result()
 
 

@@ -411,7 +411,7 @@ def follow(training: TrainingOfW, run: Run, execution: Execution) -> FullFlow:
         if training.settled:
             checkpoint.write_if_due(training.tensors, training.steps)
     training.settle(run.record_every)
-    checkpoint.write(training.tensors(), training.steps)
+    checkpoint.write(training.tensors, training.steps)
     return FullFlow(
         t_star=float(training.crossing.max()),
         column_times=training.crossing,
