@@ -329,7 +329,7 @@ def predicted(
             text += by_paper(of_run, runs[run][1], verdicts=False)
     opening = (
         "These expectations were written down, with what would refute them, before the first step "
-        "of the run; [what earlier runs had shown by then](../notes.md#the-run-before). Of the "
+        "of the run; [what earlier runs had shown by then](../notes.md#the-reference-run). Of the "
         f"reference run: {_outcomes(here)}. Predictions of single runs, many of them refuted, "
         "stand in the heads of their settings; [the notes](../notes.md) say what came of each."
     )
