@@ -177,7 +177,8 @@ def test_a_residual_stream_and_embeddings_that_are_the_output_layer_bring_it_bel
 
 def test_at_equal_distance_half_of_minilms_attention_is_left_and_less_of_mpnets(tables):
     assert (
-        "of what lies above permuted topics about half is left in MiniLM, and two fifths in" in NOTES
+        "of what lies above permuted topics about half is left in MiniLM, and two fifths in"
+        in NOTES
     )
     assert "differ by less than two hundredths" in NOTES
     assert "small ELECTRAs show nearly all is left" in NOTES
@@ -194,7 +195,8 @@ def test_at_equal_distance_half_of_minilms_attention_is_left_and_less_of_mpnets(
 
 def test_topic_models_change_the_size_of_minilms_ratio_and_not_its_side(tables):
     assert (
-        "of MiniLM's attention ratio lies above 95% of permuted topics, at equal distance as" in NOTES
+        "of MiniLM's attention ratio lies above 95% of permuted topics, at equal distance as"
+        in NOTES
     )
     table = tables["topic_structure/topic_model_robustness"]
     single = table[table["seed"].isin(["0", "1", "2"]) | table["seed"].isin([0, 1, 2])]
