@@ -19,11 +19,12 @@ from onelayer.fetching.hub import PassingError, Repository
 from onelayer.settings.hub import HubRepository
 from onelayer.settings.models import HubModel
 from onelayer.text.corpus.storage import read_column
+from onelayer.text.models.checkpoints import NEVER_PROBED, load_checkpoint
 from tests.conftest import ROOT, clean_environment, run_script, run_step
 from tests.faults.conftest import error_line, sha256
 from tests.hub import COMMIT, TOKEN, Hub, become_a_client, serve
 from tests.steps import forking
-from tests.tiny_models import edit_config, save_tiny_bert
+from tests.tiny_models import FAMILIES, edit_config, save_tiny, save_tiny_bert
 
 MODEL, CORPUS = "models/tiny/bert", "datasets/tiny/corpus"
 SHARDS = [f"20231101.en/train-0000{i}-of-00002.parquet" for i in (0, 1)]
@@ -263,6 +264,28 @@ def test_tensors_of_a_pytorch_file_come_as_safetensors(hub, model):
     found = safetensors.torch.load(model.read("model.safetensors"))
     assert found.keys() == tensors.keys() | {"tied.weight"}
     assert all(torch.equal(found[name], tensor) for name, tensor in tensors.items())
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_published_checkpoint_of_a_pytorch_file_is_read_as_from_safetensors(
+    family, hub, model, tmp_path
+):
+    """With heads, prefixes, tied weights and old names of LayerNorm, as the five are published."""
+    folder = save_tiny(family, tmp_path / family, published=True)
+    hub.files[MODEL].update((path.name, path.read_bytes()) for path in folder.iterdir())
+    pickled(hub, safetensors.torch.load_file(folder / "model.safetensors"))
+    run = model.run()
+    assert run.returncode == 0, run.stderr
+    expected, found = (
+        {
+            name: tensor
+            for name, tensor in load_checkpoint(place).state_dict().items()
+            if not name.startswith(NEVER_PROBED)  # some are published without
+        }
+        for place in (folder, model.folder)
+    )
+    assert found.keys() == expected.keys()
+    assert all(torch.equal(found[name], tensor) for name, tensor in expected.items())
 
 
 class Shell:

@@ -2146,6 +2146,21 @@ FAULTS = [
         "the factors' shares do not add up",
     ),
     Fault(
+        "papers/topic_structure/wikipedia/over_tokens.py",
+        'table = table[~(table["layer"] > 0)]',
+        'table = table[~(table["layer"] > 1)]',
+        "tests/unit/test_topic_structure_tables.py"
+        "::test_the_gap_of_values_stands_at_every_snapshot_as_the_mean_of_heads",
+        "a head's gap stands as a model's",
+    ),
+    Fault(
+        "report/exponents.py",
+        "rescaling_claims(transitions, momentum)",
+        "rescaling_claims(transitions, 0.0)",
+        "tests/unit/test_exponents.py::test_the_table_has_the_exponents_of_each_paper",
+        "what momentum delays is taken off no sum",
+    ),
+    Fault(
         "papers/topic_structure/wikipedia/tables.py",
         'if judged and row["reference"] > 0 else None',
         "if judged else None",

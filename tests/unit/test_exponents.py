@@ -15,6 +15,7 @@ from onelayer.papers.decision_lists.data import enumerate_sequences, lists_of_se
 from onelayer.papers.scan_snap import rescaling
 from onelayer.papers.scan_snap.simulation import simulate, simulate_slower
 from onelayer.papers.topic_structure.synthetic.claims import ratio_exponents
+from onelayer.report import exponents as report
 from onelayer.settings.decision_lists import Size
 from onelayer.settings.root import default_settings
 
@@ -91,8 +92,8 @@ def test_slower_trainings_are_those_of_smaller_rates_for_as_many_more_iterations
     assert found[found["slower"] == 1]["iteration"].max() == 11
 
 
-def rescaled(monkeypatch, power: float, first: float = 300.0) -> pd.DataFrame:
-    """Claims where T is first x s^-power times a power law of exponents .6 and .4 of that."""
+def transitions(monkeypatch, power: float = -1.0, first: float = 300.0) -> pd.DataFrame:
+    """Runs where T is first x s^-power times a power law of exponents .6 and .4 of that."""
 
     def times(runs):
         made = runs[["lr_Z", "lr_Y", "seed"]].copy()
@@ -104,9 +105,12 @@ def rescaled(monkeypatch, power: float, first: float = 300.0) -> pd.DataFrame:
         {"slower": s, "lr_Z": z / s, "lr_Y": y * z / s, "seed": seed}
         for s in (1, 100) for z in (0.5, 2) for y in (0.5, 2) for seed in (0, 1, 2)
     ]  # fmt: skip
-    return tabulated(rescaling.rescaling_claims(pd.DataFrame(rows), 0.9)).set_index(
-        ["quantity", "level"]
-    )
+    return pd.DataFrame(rows)
+
+
+def rescaled(*args, **kwargs) -> pd.DataFrame:
+    claims = rescaling.rescaling_claims(transitions(*args, **kwargs), 0.9)
+    return tabulated(claims).set_index(["quantity", "level"])
 
 
 def test_the_sum_of_exponents_is_judged_where_steps_are_small(monkeypatch):
@@ -129,32 +133,56 @@ def test_the_sum_of_exponents_is_judged_where_steps_are_small(monkeypatch):
 # Topic structure and decision lists.
 
 
-def test_the_ratios_exponent_leaves_single_topics_and_the_other_selection_out():
+def ratios_over_T() -> pd.DataFrame:
+    """Ratios that go as tau^.5 at T = 10 and as tau at T = 40, by the selection that counts."""
     rows = [
         {"T": T, "tau": tau, "selection": "proportion", "seed": seed,
          "ratio": tau ** (c + 0.01 * (seed - 1)) if tau > 1 else 99.0}
         for T, c in ((10, 0.5), (40, 1.0)) for tau in (1, 2, 8) for seed in range(3)
     ]  # fmt: skip
     other = [row | {"selection": "independent", "ratio": 5.0} for row in rows]
-    points = pd.DataFrame(rows + other).assign(words="100 to 150 words")
-    found = tabulated(ratio_exponents(points)).set_index("level")
+    return pd.DataFrame(rows + other).assign(words="100 to 150 words")
+
+
+def test_the_ratios_exponent_leaves_single_topics_and_the_other_selection_out():
+    found = tabulated(ratio_exponents(ratios_over_T())).set_index("level")
     assert found["note"].str.endswith("documents of 100 to 150 words").all()
     assert found["value"].to_dict() == pytest.approx({2.5: 0.5, 10.0: 1.0})  # T / sqrt(2 x 8)
     assert found["verdict"].tolist() == ["smaller", "reproduced"]
     assert found["nearest"].tolist() == [0, 1]
 
 
-def test_the_times_exponents_stand_beside_the_bounds_and_other_deltas_are_left_out():
+def solved() -> pd.DataFrame:
+    """Times that go as 1 / gamma, log(L)^-1.5 and M^.5, of two starts."""
     rows = [
         {"L": L, "n": n, "m": m, "delta": delta, "shortest": m, "gamma": uniform_gamma(L, n, m),
          "t_star": delta**2 * m**0.5 / uniform_gamma(L, n, m) / math.log(L) ** 1.5}
         for L in (32, 64, 256) for n in (4, 8) for m in (2, 3, 4) for delta in (1, 2)
     ]  # fmt: skip
-    found = by_quantity(time_exponents(pd.DataFrame(rows)))
+    return pd.DataFrame(rows)
+
+
+def test_the_times_exponents_stand_beside_the_bounds_and_other_deltas_are_left_out():
+    found = by_quantity(time_exponents(solved()))
     expected = {"exponent_of_gamma": -1, "exponent_of_log_L": -1.5, "exponent_of_M": 0.5}
     assert found["value"].to_dict() == pytest.approx(expected)
     assert found["verdict"].tolist() == ["reproduced", "larger", "smaller"]
     assert set(found["kind"]) == {"analogue"} and set(found["n"]) == {6}
+
+
+def test_the_table_has_the_exponents_of_each_paper(monkeypatch):
+    runs, ratios, times = transitions(monkeypatch), ratios_over_T(), solved()
+    table = report.exponents(runs, ratios, times, momentum=0.9)
+    alone = {
+        "scan_snap": rescaling.rescaling_claims(runs, 0.9),
+        "topic_structure": ratio_exponents(ratios),
+        "decision_lists": time_exponents(times),
+    }
+    columns = ["claim", "quantity", "value", "low", "high", "tolerance", "verdict"]
+    for paper, claims in alone.items():
+        found = table.loc[table["paper"] == paper, columns].reset_index(drop=True)
+        pd.testing.assert_frame_equal(found, tabulated(claims)[columns], check_dtype=False)
+    assert set(table["paper"]) == {*alone}
 
 
 # Theorem 1's worst case.

@@ -336,6 +336,29 @@ def test_at_equal_distance_the_tightest_threshold_tells_electra_alone(tables):
     assert above["top 50"] == {"electra-here", "bert-here", "roberta-here"}
 
 
+def test_no_reading_of_the_value_circuit_says_otherwise_or_finds_what_others_miss(tables):
+    assert "Eight readings agree on the side of the null in every model" in NOTES
+    assert "none of the eight excludes its null, at three or at ten million tokens" in NOTES
+    (path,) = REFERENCE.glob("beside/several_articles/tables/topic_structure/value_circuit.csv")
+    here, several = (
+        table[(table["quantity"] == "value_circuit_gap") & (table["seed"].astype(str) == ALL)]
+        for table in (tables["topic_structure/value_circuit"], read_csv(path))
+    )
+    here = here[~here["model"].str.startswith("random") & here["effect"].notna()]
+    sides = np.sign(here["effect_low"]) + np.sign(here["effect_high"])
+    assert here["reading"].nunique() == 8 and (sides.abs() == 2).all()
+    assert len({*zip(here["model"], sides, strict=True)}) == here["model"].nunique()
+    of = here.set_index(["model", "reading"])["value"].unstack()
+    of = of.div(of["embedding layer's output"], axis=0)
+    for through in ("to the head's transform", "through the layer norm's gain"):
+        assert of[through].dropna().between(2 / 3, 4 / 3).all()
+    assert (of["output, without frequency"] > 0.8).all()
+    assert of["output, means kept"].between(0.5, 0.76).all()
+    for model in ("bert-of-4", "bert-of-4-longer"):
+        gaps = rows(several, model=model)
+        assert len(gaps) == 8 and ((gaps["effect_low"] < 0) & (gaps["effect_high"] > 0)).all()
+
+
 def test_minilms_directions_are_decided_at_the_edge(tables):
     assert "the lower end of its interval is just above what permuted topics show" in NOTES
     claim = rows(

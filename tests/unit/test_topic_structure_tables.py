@@ -1,10 +1,12 @@
 """Claims about the tables of topics and of pretraining."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from onelayer.evidence.intervals import mean
 from onelayer.papers.topic_structure.wikipedia import losses, over_tokens, topic_tables
+from onelayer.papers.topic_structure.wikipedia.probe.value_circuit import GAP
 from onelayer.settings.pretraining import PretrainedModel
 from onelayer.settings.topic_structure import NamedModel
 
@@ -90,3 +92,36 @@ def test_ratios_over_tokens_are_set_beside_their_null() -> None:
         assert row[f"{name}: ratio / null [95%]"] == "1.500 [1.400, 1.600]"
         assert row[f"{name}: over seeds"] == "1.500 to 2.500"
         assert row[f"{name}: z"] == "7.0"
+    assert row["values: gap - null [95%]"] == "–"  # a series from elsewhere may have none
+
+
+def test_the_gap_of_values_stands_at_every_snapshot_as_the_mean_of_heads() -> None:
+    rows = [
+        (quantity, layer, tokens, value * tokens / 1024)
+        for tokens in (1024, 2048)
+        for quantity, layer, value in (
+            *(
+                (f"{ratio}{of}", np.nan, 1.5)
+                for ratio in over_tokens.RATIOS
+                for of in ("_null_corrected", "_z")
+            ),
+            (f"{GAP}_null_corrected", 0.0, 0.2),
+            (f"{GAP}_null_corrected", 1.0, 0.9),
+        )
+    ]
+    measured = pd.DataFrame(rows, columns=["quantity", "layer", "tokens", "value"]).assign(
+        low=0.1,
+        high=0.5,
+        n=8,
+        reading="r",
+        head=0,
+        overlap="disjoint",
+        threshold="top 1",
+        seed="all",
+    )
+    model = PretrainedModel(source="pretrain", family="bert")
+    table = over_tokens.ratios_over_tokens([measured], [NamedModel(name="small", settings=model)])
+    gaps = table[table["quantity"] == f"{GAP}_null_corrected"]
+    assert dict(zip(gaps["tokens_seen"], gaps["value"], strict=True)) == {1024: 0.2, 2048: 0.4}
+    shown = over_tokens.readable(table)["values: gap - null [95%]"]
+    assert shown.tolist() == ["0.200 [0.100, 0.500]", "0.400 [0.100, 0.500]"]

@@ -12,7 +12,7 @@ from onelayer.evidence.verdicts import NEGLIGIBLE, NOT_REACHED, UNDECIDED
 from onelayer.papers.topic_structure.wikipedia import over_seeds
 from onelayer.papers.topic_structure.wikipedia.over_seeds import SEED
 from onelayer.papers.topic_structure.wikipedia.probe.labels import tightest_variant
-from onelayer.papers.topic_structure.wikipedia.probe.value_circuit import OF_HEAD
+from onelayer.papers.topic_structure.wikipedia.probe.value_circuit import GAP, OF_HEAD
 from onelayer.settings.models import ModelSettings, SeriesModel
 from onelayer.settings.topic_structure import NamedModel, by_name
 from onelayer.text.pretraining import BELOW, INFORMATION
@@ -27,7 +27,7 @@ QUANTITIES = [
     INFORMATION,
     BELOW,
     TOPICS_BELOW,
-    *(f"{ratio}{suffix}" for ratio in RATIOS for suffix in SUFFIXES),
+    *(f"{of}{suffix}" for of in (*RATIOS, GAP) for suffix in SUFFIXES),
 ]
 TITLE = "Topic structure against tokens seen"
 NOTES = [
@@ -44,6 +44,8 @@ NOTES = [
     "the other, where topics tell more than frequencies in every training. The topic model has "
     "seen these articles; a model also learns what is no topic, and can pass 1. BART, whose "
     "decoder reads the words before, has no share. ELECTRA's is its generator's.",
+    "Values: the gap of `table_value_circuit`, mean of all heads, minus its null's; the verdict on "
+    "whether it comes before attention stands there.",
     over_seeds.NOTE,
 ]
 # What an absence of topics means in a model that has not learned to predict words: nothing.
@@ -143,6 +145,8 @@ def readable(rows: pd.DataFrame, model: str, tokens: int) -> dict[str, str]:
         row[f"{name}: ratio / null [95%]"] = interval_of(by.loc[corrected], 3)
         row[f"{name}: over seeds"] = over_seeds.spread(rows.loc[[corrected]], 3)
         row[f"{name}: z"] = number(by.loc[f"{quantity}_z", "value"], 1)
+    gap = dict(by.iterrows()).get(f"{GAP}_null_corrected")
+    row["values: gap - null [95%]"] = interval_of(gap, 3)
     for quantity in (BELOW, TOPICS_BELOW, INFORMATION):
         row[f"{quantity.replace('_', ' ')} [95%]"] = interval_of(
             dict(by.iterrows()).get(quantity), 2
@@ -179,4 +183,6 @@ def ratios_over_tokens(
     ]
     table = pd.concat(parts, ignore_index=True).rename(columns={"tokens": "tokens_seen"})
     table = table[table["quantity"].isin(QUANTITIES)]
+    if "layer" in table:  # of the value circuit the mean of heads, not each of them
+        table = table[~(table["layer"] > 0)]
     return tidy(table.drop(columns=OF_HEAD, errors="ignore"), KEYS)
