@@ -25,6 +25,10 @@ def tables() -> dict[str, pd.DataFrame]:
     return read_tables(sorted(REFERENCE.glob("tables/*/*.csv")))
 
 
+# What a way to probe has besides its topic model's seed and the number of words.
+AUTHORS_WAY = ["weights", "schedule", "topics", "overlap", "pooling", "length"]
+
+
 def rows(table: pd.DataFrame, **keys: object) -> pd.DataFrame:
     """Rows with these keys; over all seeds, where the table has seeds."""
     if "seed" in table and "seed" not in keys:
@@ -357,6 +361,33 @@ def test_no_reading_of_the_value_circuit_says_otherwise_or_finds_what_others_mis
     for model in ("bert-of-4", "bert-of-4-longer"):
         gaps = rows(several, model=model)
         assert len(gaps) == 8 and ((gaps["effect_low"] < 0) & (gaps["effect_high"] > 0)).all()
+
+
+def test_with_more_words_a_topic_the_authors_way_shows_less_and_still_something(tables):
+    assert "falls from 20 words a topic to 51, to 101 and to 201.* So it came" in NOTES
+    assert "is with 101 words what it publishes for BERT in MiniLM and more in MPNet" in NOTES
+    (path,) = REFERENCE.glob("beside/authors_words/tables/topic_structure/probe_choices.csv")
+    choices = read_csv(path)
+    choices["words"] = pd.to_numeric(choices["words"], errors="coerce")
+    over_null = choices[choices["quantity"] == "attention_over_null"]
+    means = np.log(over_null["value"]).groupby([over_null["model"], over_null["words"]]).mean()
+    (way,) = {
+        tuple(row)
+        for row in over_null.loc[over_null["choice"] == "authors", AUTHORS_WAY].to_numpy()
+    }
+    theirs = choices[(choices[AUTHORS_WAY] == list(way)).all(axis=1)]
+    theirs = theirs.set_index(["model", "quantity", "words"])
+    published = rows(
+        tables["topic_structure/wikipedia_overlapping"], model="minilm", quantity="attention_ratio"
+    )["published"].tolist()
+    assert published == [1.23, 1.17, 1.13]
+    for model in ("minilm", "mpnet"):
+        assert means[model].loc[[20, 51, 101, 201]].is_monotonic_decreasing
+        assert (theirs.loc[(model, "attention_over_null")].loc[[51, 101, 201], "low"] > 1).all()
+        of = theirs.loc[(model, "attention_ratio")]
+        assert of.loc[201, "high"] < 1.13
+    of_bert, of_mpnet = (theirs.loc[(m, "attention_ratio", 101)] for m in ("minilm", "mpnet"))
+    assert of_bert["low"] < 1.17 < of_bert["high"] and of_mpnet["low"] > 1.17
 
 
 def test_minilms_directions_are_decided_at_the_edge(tables):
