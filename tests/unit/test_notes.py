@@ -376,7 +376,7 @@ def test_with_more_words_a_topic_the_authors_way_shows_less_and_still_something(
         for row in over_null.loc[over_null["choice"] == "authors", AUTHORS_WAY].to_numpy()
     }
     theirs = choices[(choices[AUTHORS_WAY] == list(way)).all(axis=1)]
-    theirs = theirs.set_index(["model", "quantity", "words"])
+    theirs = theirs.set_index(["model", "quantity", "words"]).sort_index()
     published = rows(
         tables["topic_structure/wikipedia_overlapping"], model="minilm", quantity="attention_ratio"
     )["published"].tolist()
