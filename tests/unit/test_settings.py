@@ -180,6 +180,8 @@ scan_snap.scan.lr_Z: [1.0, 2.0] => scan_snap: scan.lr_Z: one rate
 scan_snap.scan.every: 2 => scan_snap: scan.every: must be 1 ... found 2
 scan_snap.scan.momentum: 1.0 => @: ... less than 1, found 1.0
 scan_snap.phase_map.lr_Z: {low: 2, high: 1, points: 5} => @: ... low must be less than high
+scan_snap.phase_map.lr_Z: {low: 100.00001, high: 100, points: 5} =>
+    @: ... found 100.00001 and 100
 scan_snap.language_model.corpus: wiki => @: unknown name 'wiki'; known: dump-excerpt
 scan_snap.language_model.trainings: [{name: x, optimizer: adam, lr: 1, lr_feed_forward: 1,
     corpus: wiki}] => @: corpus: unknown name 'wiki'; known: dump-excerpt

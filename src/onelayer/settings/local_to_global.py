@@ -39,8 +39,8 @@ class ChainSettings(Block):
     def _depends_on_the_past(self) -> "ChainSettings":
         if abs(self.p + self.q - 1) < INDEPENDENT:
             raise ValueError(
-                f"p = {self.p:g}, q = {self.q:g}: p + q = 1 makes the symbols independent, and "
-                "the paper's theorems are silent there; choose p + q below or above 1"
+                f"p = {self.p:.15g}, q = {self.q:.15g}: p + q = 1 makes the symbols independent, "
+                "and the paper's theorems are silent there; choose p + q below or above 1"
             )
         return self
 
@@ -248,7 +248,9 @@ class TrapSettings(Computing):
     def _chains_have_a_trap(self) -> "TrapSettings":
         for chain in self.chains:
             if chain.p + chain.q <= 1:
-                raise ValueError(f"chains: p = {chain.p:g}, q = {chain.q:g}: p + q must exceed 1")
+                raise ValueError(
+                    f"chains: p = {chain.p:.15g}, q = {chain.q:.15g}: p + q must exceed 1"
+                )
         if self.training.embedding_rows == 2:
             raise ValueError("training: embedding_rows must be 1, found 2")
         taken = {STANDARD_START, PAPERS_START}

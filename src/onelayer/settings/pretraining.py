@@ -94,7 +94,9 @@ class HiddenAs(Block):
     @model_validator(mode="after")
     def _no_more_than_all(self) -> Self:
         if self.mask + self.another > 1:
-            raise ValueError(f"mask {self.mask:g} and another {self.another:g} are more than 1")
+            raise ValueError(
+                f"mask {self.mask:.15g} and another {self.another:.15g} are more than 1"
+            )
         return self
 
 

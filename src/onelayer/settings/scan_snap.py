@@ -26,7 +26,9 @@ class RateGrid(Block):
     @pydantic.model_validator(mode="after")
     def _check_order(self) -> "RateGrid":
         if self.low >= self.high:
-            raise ValueError(f"low must be less than high; found {self.low:g} and {self.high:g}")
+            raise ValueError(
+                f"low must be less than high; found {self.low:.15g} and {self.high:.15g}"
+            )
         return self
 
     @property

@@ -30,7 +30,7 @@ class MaskingSettings(Block):
     @pydantic.model_validator(mode="after")
     def _shares(self) -> "MaskingSettings":
         if self.p_c + self.p_r > 1:
-            raise ValueError(f"p_c + p_r = {self.p_c + self.p_r:g}: at most 1")
+            raise ValueError(f"p_c + p_r = {self.p_c + self.p_r:.15g}: at most 1")
         return self
 
     @property
@@ -427,7 +427,7 @@ class SyntheticSettings(SyntheticTraining):
         if max([grid.tau, *grid.taus]) >= self.model.T or any(grid.tau >= T for T in grid.T):
             raise ValueError("gap_grid: each tau must be below each T that it stands beside")
         if (most := max(grid.p_c, default=0)) + self.model.p_r > 1:
-            raise ValueError(f"gap_grid.p_c: {most:g} + p_r = {self.model.p_r:g}: at most 1")
+            raise ValueError(f"gap_grid.p_c: {most:.15g} + p_r = {self.model.p_r:.15g}: at most 1")
         return self
 
     @pydantic.model_validator(mode="after")

@@ -98,11 +98,11 @@ def _in_points(zipf: float, method: str) -> bool:
 
 def _method(method: str, deviation: float) -> str:
     """A method's name, with the start where that is not W = 0."""
-    return METHODS[method] + (f", N(0, {deviation:g}²)" if deviation else "")
+    return METHODS[method] + (f", N(0, {deviation:.15g}²)" if deviation else "")
 
 
 def _distribution(zipf: float) -> str:
-    return f"Zipf {zipf:g}" if zipf else "uniform"
+    return f"Zipf {zipf:.15g}" if zipf else "uniform"
 
 
 def of_size(table: pd.DataFrame, size: Lengths) -> pd.DataFrame:

@@ -126,13 +126,13 @@ def joint_training(near: pd.DataFrame, small: pd.DataFrame, small_history: pd.Da
         name = {"gd": "GD", "adam": "Adam"}[optimiser]
         steps, seeds = runs["first_perfect"], f"{len(runs)} seed" + "s" * (len(runs) > 1)
         perfect = "not all perfect" if steps.isna().any() else f"≤ {steps.max():.0f} steps"
-        label = "{} {:g}, L {}, n {}, m {}".format(name, eta, *_sizes(*size))
-        label += f", σ {deviation:g}" if len(deviations) > 1 else ""
+        label = "{} {:.15g}, L {}, n {}, m {}".format(name, eta, *_sizes(*size))
+        label += f", σ {deviation:.15g}" if len(deviations) > 1 else ""
         right.plot([], [], label=f"{label}: {perfect}, {seeds}", **style)
     right.set_ylim(0, 1.05)
     _steps_axis(right, small_history["step"].max())
     right.set(xlabel="steps, to the first perfect one", ylabel="strict accuracy, all sequences")
-    width = f"{deviations[0]:g}" if len(deviations) == 1 else "σ"
+    width = f"{deviations[0]:.15g}" if len(deviations) == 1 else "σ"
     right.set_title(f"W and V from N(0, {width}²)")
     for axis in (left, right):
         below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.17)}

@@ -355,7 +355,7 @@ FINDINGS: list[Finding | Remark] = [
         {"variant": "paper's start", "quantity": "least_way_closed"},
         "the paper's start, on that chain other than the authors' on which it goes least,",
         "goes more than half of the way to the bigram entropy",
-        "a share of {it:2} of the way on p = {it.p:g}, q = {it.q:g}",
+        "a share of {it:2} of the way on p = {it.p:.15g}, q = {it.q:.15g}",
         claim="the paper's start reaches the global minimum where p + q > 1",
         also="on p = .7, q = .6 it goes {near.value:.2f} of the way and on p = q = .9 "
         "{best.value:.2f}, where the standard start goes {standard.value:.2f}",

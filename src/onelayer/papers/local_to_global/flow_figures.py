@@ -62,7 +62,7 @@ def gradient_flow(chains: list[ChainSettings], extent: float) -> Figure:
 
 def _name(chain: Chain) -> str:
     sign = "<" if chain.p + chain.q < 1 else ">"
-    return f"p = {chain.p:g}, q = {chain.q:g} (p + q {sign} 1)"
+    return f"p = {chain.p:.15g}, q = {chain.q:.15g} (p + q {sign} 1)"
 
 
 def _fields(extent: float, points: int) -> np.ndarray:
@@ -231,7 +231,7 @@ def initial_scale(gaussian: pd.DataFrame, sigmas: list[float]) -> Figure:
             marker="o" if first else MARKERS[place % len(MARKERS)],
             ms=8.5 if first else 3.5, mfc="none" if first else None,
             capsize=4 if first else 0, elinewidth=1, color=PALETTE[place % len(PALETTE)],
-            label=f"p = {p:g}, q = {q:g}", zorder=2 + sizes[below],
+            label=f"p = {p:.15g}, q = {q:.15g}", zorder=2 + sizes[below],
         )  # fmt: skip
         sizes[below] += 1
     handles, labels = axis.get_legend_handles_labels()

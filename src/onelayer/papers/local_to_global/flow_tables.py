@@ -188,7 +188,7 @@ def basins_of_flow(
 ) -> pd.DataFrame:
     """Every basin map against theory, and the share of Gaussian starts that end globally."""
     e, w = theory.grid(extent, points)
-    start = f"grid of {points} x {points} on +-{extent:g}"
+    start = f"grid of {points} x {points} on +-{extent:.15g}"
     rows = []
     for index, chain in enumerate(map(Chain.of, chains)):
         of_chain = {"p": chain.p, "q": chain.q}

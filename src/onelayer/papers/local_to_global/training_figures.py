@@ -252,7 +252,7 @@ def loss_curves(curves: pd.DataFrame, chain: ChainSettings) -> Figure:
     axis.set_ylabel("loss above the bigram entropy (nats)")
     handles = [Line2D([], [], label=LABELS[start], **style) for start, style in styles.items()]
     _legend_below(figure, handles + _band_handles(curves["seed"].nunique()), 2)
-    axis.set_title(f"p = {chain.p:g}, q = {chain.q:g}", fontsize=9)
+    axis.set_title(f"p = {chain.p:.15g}, q = {chain.q:.15g}", fontsize=9)
     return figure
 
 
@@ -393,7 +393,7 @@ def trap_figure(curves: pd.DataFrame, everywhere: list[Variant], variants: list[
                 share = (left[:, None] <= median.index.to_numpy()).mean(axis=0)
                 column[1].plot(median.index, share, **style, lw=1.3)
                 column[2].plot(median.index, median, **style, lw=1.3)
-        column[0].set_title(f"p = {p:g}, q = {q:g}", fontsize=9)
+        column[0].set_title(f"p = {p:.15g}, q = {q:.15g}", fontsize=9)
         column[2].set(xlabel="iteration", xlim=(0, curves["iteration"].max()))
         for axis, levels in zip(column, [(0, 1), (0, 1), (0,)], strict=True):
             for level in levels:

@@ -166,7 +166,7 @@ def initialisation(
     notes = [
         f"{training.sequence_length} inputs per sequence, {training.batch} sequences per "
         f"iteration, {training.iterations} iterations of {training.optimizer}, largest learning "
-        f"rate {training.lr:g}, weight decay {training.weight_decay:g}.",
+        f"rate {training.lr:.15g}, weight decay {training.weight_decay:.15g}.",
         "Loss: population loss on held-out sequences (nats). Unigram entropy "
         f"{chain.unigram_entropy:.4f}, bigram entropy rate {chain.bigram_entropy:.4f}.",
         HELD_OUT,
@@ -176,7 +176,7 @@ def initialisation(
         "reached: the loss ends no lower than it starts, or above the unigram entropy by more than "
         "a tenth of the distance of the two.",
     ]
-    title = f"What each start learns, p = {chain.p:g}, q = {chain.q:g}"
+    title = f"What each start learns, p = {chain.p:.15g}, q = {chain.q:.15g}"
     return Report(table, readable_initialisations(table), title, notes)
 
 

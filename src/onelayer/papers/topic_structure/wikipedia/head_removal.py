@@ -44,7 +44,7 @@ DIFFERENCES = tuple(f"{LARGEST}_minus_{chosen}" for chosen in OTHERS)
 def notes(settings: HeadRemovalSettings) -> list[str]:
     """What stands below the table."""
     return [
-        f"Removed: a share of {settings.heads_share:g} of all heads, those with the largest "
+        f"Removed: a share of {settings.heads_share:.15g} of all heads, those with the largest "
         "attention ratios on the probed articles under the loosest threshold. 'Other heads': as "
         "many of the others, drawn anew for every article, from anywhere or so many from each "
         "layer as there are among the largest. 'zero': a head gives nothing to the layer's output; "

@@ -244,7 +244,7 @@ def _notes(ours: pd.DataFrame, model: ModelSettings, nothing: pd.Series) -> list
         ratio = row.quantity in QUANTITIES
         printed = ratio and not math.isnan(row.published)
         parts = (
-            f"published: {model.published_as} at {row.published_threshold:g}" if printed else "",
+            f"published: {model.published_as} at {row.published_threshold:.15g}" if printed else "",
             row.note,
             model.note if ratio else "",
             MEANINGLESS if without_meaning else "",

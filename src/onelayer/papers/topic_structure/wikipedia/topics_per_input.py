@@ -52,7 +52,7 @@ def kind_of(model: PretrainedModel) -> str:
     """Family and, where they are not the usual ones, depth, output layer and masks."""
     depth = f", {model.layers} layer{'s' if model.layers > 1 else ''}" if model.layers else ""
     hidden = model.hidden_as
-    masks = f", {hidden.mask:g} masked, {hidden.another:g} replaced" if hidden else ""
+    masks = f", {hidden.mask:.15g} masked, {hidden.another:.15g} replaced" if hidden else ""
     untied = ", untied" if model.tied is False else ""
     return f"{model.family}{depth}{untied}{masks}"
 
