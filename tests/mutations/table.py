@@ -2877,7 +2877,7 @@ FAULTS = [
     ),
     Fault(
         "report/records.py",
-        "whys = read_unmade(own, records, left_behind=True) | missing",
+        "whys = read_unmade(of_shown, records, left_behind=True) | missing",
         "whys = missing",
         "tests/unit/test_records_and_index.py::test_what_was_made_of_edited_files_is_no_result",
         "a part of a run may be made of an edited file",
@@ -2922,8 +2922,8 @@ FAULTS = [
     ),
     Fault(
         "report/same_bytes.py",
-        "if (found := file_sha256(file)) != sha256:",
-        "if not (found := file_sha256(file)):",
+        "if (sha256_now := file_sha256(file)) != sha256:",
+        "if not (sha256_now := file_sha256(file)):",
         "tests/unit/test_same_bytes.py"
         "::test_files_that_are_not_what_records_say_are_neither_kept_nor_equal",
         "records are equal to the byte, whatever the files are",
@@ -3231,8 +3231,8 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/synthetic/stage_tables.py",
-        'own = one.masked_attended == (one.embedding != "layer_norm")',
-        "own = one.masked_attended",
+        'of_one_model = one.masked_attended == (one.embedding != "layer_norm")',
+        "of_one_model = one.masked_attended",
         "tests/unit/test_topic_structure_training.py"
         "::test_masked_words_are_attended_to_in_the_papers_model_and_hidden_in_the_authors",
         "the authors' model is an analogue of their own claim",

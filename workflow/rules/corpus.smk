@@ -2,7 +2,7 @@
 in_parts = {n: c.part_names() for n, c in settings.corpora.items() if c.parts > 1}
 in_one_piece = [n for n in settings.corpora if n not in in_parts]
 datasets = [n for n, c in settings.corpora.items() if isinstance(c.source, HubDataset)]
-own = [n for n, c in settings.corpora.items() if isinstance(c.source, DiskFiles)]
+from_disk = [n for n, c in settings.corpora.items() if isinstance(c.source, DiskFiles)]
 files_parsed = lambda w: settings.corpora[w.corpus].files(f"results/corpus/{w.corpus}")
 files_of_part = lambda w: settings.corpora[w.corpus].files_of_part(
     f"results/corpus/{w.corpus}", w.part
@@ -39,7 +39,7 @@ step(
     reads={"source": files_parsed},
     priority=3,
     switches=step_switches
-    | {"found": lambda w: states(files_parsed(w)) if w.corpus in own else ""},
+    | {"found": lambda w: states(files_parsed(w)) if w.corpus in from_disk else ""},
     where={"corpus": one_of(in_one_piece)},
     parse=lambda w: settings.corpora[w.corpus].parse,
 )
@@ -55,7 +55,7 @@ step(
     ),
     reads={"source": files_of_part},
     switches=step_switches
-    | {"found": lambda w: states(files_of_part(w)) if w.corpus in own else ""},
+    | {"found": lambda w: states(files_of_part(w)) if w.corpus in from_disk else ""},
     part=lambda w: settings.corpora[w.corpus].part(w.part),
 )
 named_corpora = [{"name": n, "settings": c} for n, c in settings.corpora.items()]

@@ -46,18 +46,18 @@ def find_files(read, declaration):
 
 def settings_for(declaration):
     """The settings of a declared result, by the function's parameters, its wildcards among them."""
-    found = {name: place_in_settings(p, declaration) for name, p in declaration.settings.items()}
-    return found | {name: wildcard(name) for name in declaration.wildcards}
+    values = {name: place_in_settings(p, declaration) for name, p in declaration.settings.items()}
+    return values | {name: wildcard(name) for name in declaration.wildcards}
 
 
 def place_in_settings(place, declaration):
     """A block or value of the settings, or a variable of the rules that was made of some."""
-    found = settings
+    value = settings
     for name in place.split("."):
-        if not hasattr(found, name):
+        if not hasattr(value, name):
             return variable(place, declaration)
-        found = getattr(found, name)
-    return found
+        value = getattr(value, name)
+    return value
 
 
 def variable(name, declaration):

@@ -5,15 +5,15 @@ with in_one_line():
 declarations.sort(key=lambda d: [*FOLDERS, d.folder].index(d.folder))
 for declaration in declarations:
     with in_one_line():
-        read, told = files_of(declaration), settings_for(declaration)
+        inputs, values = files_of(declaration), settings_for(declaration)
     step(
         declaration.place,
         (1000, 10),
         {f"{declaration.kind}s": declared_files(declaration)},
-        reads=read,
+        reads=inputs,
         program=declaration.step,
         purpose=declaration.purpose,
         priority=declaration.priority,
         localrule=True,
-        **told,
+        **values,
     )

@@ -27,13 +27,13 @@ def step(
     Wikipedia, which is read first, and what it waits for. 2: pretraining and what it waits for, the
     longest way through the workflow. 1: what else is long.
     """
-    told = {name: value for block in blocks if not callable(block) for name, value in block}
-    told |= values
+    fields = {name: value for block in blocks if not callable(block) for name, value in block}
+    fields |= values
     name = place.partition("/")[0]
     mem_mb, minutes, *device = measured
     # A table or figure may be told of a block that computed what it shows.
-    inside = [vars(value) for value in told.values() if isinstance(value, Block) and not program]
-    said = lambda key: next((one[key] for one in [told, *inside] if key in one), None)
+    inside = [vars(value) for value in fields.values() if isinstance(value, Block) and not program]
+    said = lambda key: next((one[key] for one in [fields, *inside] if key in one), None)
 
     rule:
         name:

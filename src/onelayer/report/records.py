@@ -182,8 +182,8 @@ def verify_results(results: Path, described: Mapping[str, str] | None) -> str:
             last = {path: sha256 for path, sha256 in sums.items() if Path(path).parent == results}
             whys = read_unmade(last, records) | whys
     else:
-        own = {path: sums[path] for path in shown}
-        whys = read_unmade(own, records, left_behind=True) | missing(results, records) | whys
+        of_shown = {path: sums[path] for path in shown}
+        whys = read_unmade(of_shown, records, left_behind=True) | missing(results, records) | whys
         if not shown:
             differences = [f"{results}: no tables and no figures here"]
     refuse(whys, differences)

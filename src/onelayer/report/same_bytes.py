@@ -62,9 +62,9 @@ def _check_file(file: Path, wrote: str, sha256: str) -> None:
     """That a file is there, as its step wrote it: records alone are no bytes."""
     if not file.is_file():
         raise OnelayerError(f"{wrote} made it, and it is not there; `make same-bytes` makes it")
-    if (found := file_sha256(file)) != sha256:
+    if (sha256_now := file_sha256(file)) != sha256:
         again = "remove it, and `make same-bytes` makes it again"
-        raise OnelayerError(f"{wrote} wrote sha256 {sha256}, found {found}; {again}")
+        raise OnelayerError(f"{wrote} wrote sha256 {sha256}, found {sha256_now}; {again}")
 
 
 def _records(results: Path) -> dict[str, dict]:

@@ -246,8 +246,8 @@ def states(files: Iterable[str]) -> str:
     Among `params:` of a rule, another file at the same path is seen whatever its date; Snakemake
     itself sees newer ones alone.
     """
-    found = [path.stat() for path in map(Path, files) if path.exists()]
-    return " ".join(f"{file.st_size}:{file.st_mtime_ns}" for file in found)
+    stats = [path.stat() for path in map(Path, files) if path.exists()]
+    return " ".join(f"{file.st_size}:{file.st_mtime_ns}" for file in stats)
 
 
 def sums(paths: Iterable[Path]) -> dict[str, str]:

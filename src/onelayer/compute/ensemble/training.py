@@ -415,7 +415,7 @@ class _GpuRun(_Run):
 
     def __init__(self, ensemble: Ensemble, steps: int, *observed: Any) -> None:
         super().__init__(ensemble, steps, *observed)
-        self.steps, self.known = steps, torch.full((ensemble.runs,), -1)
+        self.steps, self.warned_at = steps, torch.full((ensemble.runs,), -1)
         self.now = torch.zeros_like(self.diverged_at[0])  # updates done, where kernels read it
         self._graphed = Graphed(self._update, self.now.device)
 
@@ -441,16 +441,16 @@ class _GpuRun(_Run):
     def _ask(self) -> None:
         """Name the runs that were frozen since the host asked last."""
         diverged = self.diverged_at.cpu()
-        new = torch.where(self.known < 0, diverged, -1)
+        new = torch.where(self.warned_at < 0, diverged, -1)
         for step in sorted({int(step) for step in new if step >= 0}):
             self._warn(torch.nonzero(new == step).flatten().tolist(), step)
-        self.known = diverged
+        self.warned_at = diverged
 
     def restore(self, checkpoint: Checkpoint) -> int:
         """Take up a checkpoint's state if there is one; returns the number of updates done."""
         step = super().restore(checkpoint)
         self.now.fill_(step)
-        self.known = self.diverged_at.cpu()
+        self.warned_at = self.diverged_at.cpu()
         return step
 
 

@@ -154,7 +154,7 @@ def beside(folder: Path, reference: Path) -> str:
         said = str(error).replace(f"{folder}/", "")
         raise OnelayerError(f"tables/: not as onelayer writes tables ({said})") from None
     outcome, absent = compared["outcome"], compared[["theirs", "ours"]].isna().any(axis=1)
-    found = {
+    not_agreeing = {
         what: {*compared.loc[rows, "table"]}
         for what, rows in (
             ("moved", outcome == MOVED),
@@ -162,10 +162,13 @@ def beside(folder: Path, reference: Path) -> str:
             ("with other verdicts", compared["change"] != ""),
         )
     }
-    found["with other columns"] = other
-    found["not compared"] = {*rest} - {*compared.loc[outcome.isin([EQUAL, AGREE, MOVED]), "table"]}
-    others = set().union(*found.values())
-    said = [f"{len(tables)} {what}{_named(tables)}" for what, tables in found.items() if tables]
+    not_agreeing["with other columns"] = other
+    both_have = outcome.isin([EQUAL, AGREE, MOVED])
+    not_agreeing["not compared"] = {*rest} - {*compared.loc[both_have, "table"]}
+    others = set().union(*not_agreeing.values())
+    said = [
+        f"{len(tables)} {what}{_named(tables)}" for what, tables in not_agreeing.items() if tables
+    ]
     return (
         f"Beside the reference run, {len(shared)} tables: {len(same)} the same bytes, "
         f"{len(rest) - len(others)} agree{'; of the others ' if said else ''}{', '.join(said)}"

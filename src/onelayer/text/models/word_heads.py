@@ -94,8 +94,8 @@ def load_word_model(folder: Path, tokenizer: Tokenizer, device: str = "cpu") -> 
     kind = AutoModelForPreTraining if discriminates else AutoModelForMaskedLM
     if type(config) not in kind._model_mapping:
         return f"transformers knows no masked-word head of {config.model_type}"
-    known = map(tokenizer.token_to_id, MASKS)
-    mask = next((piece for piece in known if piece is not None), None)
+    mask_ids = map(tokenizer.token_to_id, MASKS)
+    mask = next((piece for piece in mask_ids if piece is not None), None)
     if mask is None and not discriminates:
         return f"its tokenizer knows no {' and no '.join(MASKS)}"
     with quiet(), readable(folder):

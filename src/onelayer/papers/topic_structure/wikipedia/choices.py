@@ -52,13 +52,13 @@ def assemble(measures: Sequence[pd.DataFrame], models: Sequence[str]) -> pd.Data
     parts = []
     for model, rows in zip(models, measures, strict=True):
         rows = rows.assign(model=model)
-        own, null, over = _over_null(rows)
+        corrected, null, over = _over_null(rows)
         below, above = (
             np.hypot(np.log(over["value"] / over[end]), np.log(null["value"] / null[other]))
             for end, other in (("low", "high"), ("high", "low"))
         )
-        rows.loc[own, "low"] = over["value"] * np.exp(-below)
-        rows.loc[own, "high"] = over["value"] * np.exp(above)
+        rows.loc[corrected, "low"] = over["value"] * np.exp(-below)
+        rows.loc[corrected, "high"] = over["value"] * np.exp(above)
         empty = rows["value"].isna()
         rows["verdict"] = np.where(empty, "not reached", "")
         rows["note"] = np.where(empty, "too few pairs of words of some class", "")
@@ -74,8 +74,8 @@ def assemble(measures: Sequence[pd.DataFrame], models: Sequence[str]) -> pd.Data
 
 def _over_null(rows: pd.DataFrame) -> tuple[pd.Series, pd.DataFrame, pd.DataFrame]:
     """Where ratios over their null stand, their nulls in the same places, and they themselves."""
-    own, null = (rows["quantity"] == of for of in (CORRECTED, f"{RATIO}_null"))
-    return own, rows[null].set_axis(rows.index[own]), rows[own]
+    corrected, null = (rows["quantity"] == of for of in (CORRECTED, f"{RATIO}_null"))
+    return corrected, rows[null].set_axis(rows.index[corrected]), rows[corrected]
 
 
 def text_of(value: object) -> str:

@@ -483,8 +483,8 @@ def wikipedia_claims(
         parts.append(ours.assign(claim=ours["quantity"].map(CONTRASTS), note=note))
     table = tidy(pd.concat(parts, ignore_index=True), ["claim", *KEYS, SEED])
     against = beside_null(table, divided=False)
-    own = table["quantity"].isin(CONTRASTS)
-    table, against = (part[own].reset_index(drop=True) for part in (table, against))
+    contrasts = table["quantity"].isin(CONTRASTS)
+    table, against = (part[contrasts].reset_index(drop=True) for part in (table, against))
     table["reference"] = against["reference"]
     # A difference without a null decides nothing.
     table["verdict"] = table["verdict"].mask(table["reference"].isna(), UNDECIDED)

@@ -58,26 +58,26 @@ def unseen_articles(
         As many of them as there are at most, maybe none, in the corpus's order.
     """
     probed = set(sample_articles(paths, attention)["id"])
-    own, others = _names(paths, paths), _names(trained_on, paths)
-    seen = {name for name in own if name[1] in probed}
+    articles, for_training = _names(paths, paths), _names(trained_on, paths)
+    seen = {name for name in articles if name[1] in probed}
     for path in encoded:
         held_out = open_rows(path).data.column("held_out").to_numpy()
-        read = (name for name, out in zip(others, held_out, strict=True) if not out)
+        read = (name for name, out in zip(for_training, held_out, strict=True) if not out)
         seen.update(read)
     titles = {title for corpus, _, title in seen if title and not corpus}
-    unseen = np.array([name not in seen and name[2] not in titles for name in own])
+    unseen = np.array([name not in seen and name[2] not in titles for name in articles])
     places = generator("unseen articles", settings.seed).permutation(np.flatnonzero(unseen))
     return at(read_articles(paths), np.sort(places[: settings.documents])).to_pandas()
 
 
-def _names(paths: Sequence[Path], own: Sequence[Path]) -> list[tuple[str, str, str]]:
-    """The file, id and title of each article; no file outside of the corpus in the files `own`.
+def _names(paths: Sequence[Path], corpus: Sequence[Path]) -> list[tuple[str, str, str]]:
+    """The file, id and title of each article; no file for those outside of `corpus`.
 
     Ids are those of a corpus. Articles of two are the same one if they have the same title, as
     `write_encoded` has it.
     """
     return [
-        (str(path) if path in own else "", *name)
+        (str(path) if path in corpus else "", *name)
         for path in paths
         for name in zip(read_column([path], "id"), read_column([path], "title"), strict=True)
     ]
