@@ -53,12 +53,7 @@ step(
     (2500, 60, scan_snap.language_model.device),
     below("results/scan_snap/language_model", measures="{training}.parquet", maps="{training}.npz"),
     lambda w: scan_snap.language_model.of(w.training),
-    reads={
-        "articles": lambda w: expand(
-            rules.parse_articles.output.articles,
-            corpus=scan_snap.language_model.of(w.training).corpus,
-        )
-    },
+    reads={"articles": lambda w: articles_of(scan_snap.language_model.of(w.training).corpus)},
     cores=scan_snap.language_model.threads,
     priority=1,
 )
