@@ -11,8 +11,7 @@ import pandas as pd
 from onelayer.compute.execution import Execution
 from onelayer.evidence.claims import tabulated
 from onelayer.evidence.intervals import mean
-from onelayer.evidence.tables import ALL, VALUE_COLUMNS, tidy
-from onelayer.papers import PAPERS
+from onelayer.evidence.tables import ALL, tidy
 from onelayer.papers.decision_lists import joint
 from onelayer.papers.decision_lists import tables as decision_lists
 from onelayer.papers.decision_lists.data import list_length
@@ -27,6 +26,7 @@ from onelayer.settings.local_to_global import EnsembleSettings, Variant
 from onelayer.settings.scan_snap import SimulationSettings
 from onelayer.settings.topic_structure_synthetic import SyntheticTraining, TwoStageSettings
 from onelayer.stability import CLAIM
+from onelayer.stability.rows import claims_of
 
 # Between which the means of decision lists lie by definition.
 BETWEEN = dict.fromkeys(("accuracy", "order", "argmax_accuracy"), (0, 1))
@@ -51,6 +51,7 @@ def measure(step: Step) -> pd.DataFrame:
     ]
     # Last, because pretraining bars torch from all but deterministic algorithms.
     if settings.pretraining:
+        # Imported where it is asked for: transformers takes seconds.
         from onelayer.stability import pretrained
 
         parts.append(pretrained.measure(step, execution))
@@ -107,8 +108,3 @@ def scan(
     simulated = simulate(settings, execution, first_seed=settings.seeds * other_seeds)
     table = tabulated(scan_claims(simulated, settings.iterations))
     return claims_of("scan_snap", table)
-
-
-def claims_of(paper: str, table: pd.DataFrame) -> pd.DataFrame:
-    """Rows of a paper's table under its name and `claim`; further keys of it are left out."""
-    return tidy(table.assign(paper=PAPERS[paper]).filter([*CLAIM, *VALUE_COLUMNS]), CLAIM)

@@ -11,7 +11,7 @@ from onelayer.papers.topic_structure.wikipedia.probe.attention import sample_art
 from onelayer.papers.topic_structure.wikipedia.probe.repeated import measure_snapshots
 from onelayer.run.step import Step, scratch_folder
 from onelayer.settings.pretraining import PretrainModelSettings
-from onelayer.stability.claims import claims_of
+from onelayer.stability.rows import claims_of
 from onelayer.text.models.tokenizer import load_tokenizer
 from onelayer.text.pretraining.storage import read_snapshots, read_task, save_model, save_snapshots
 from onelayer.text.pretraining.training import Training, train
