@@ -1,6 +1,6 @@
 """Make a figure as its function declares it."""
 
-from onelayer.evidence.declarations import run_asked
+from onelayer.evidence.asked import run_asked
 from onelayer.evidence.figures import write
 
 if __name__ == "__main__":

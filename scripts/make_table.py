@@ -1,6 +1,6 @@
 """Make a table as its function declares it."""
 
-from onelayer.evidence.declarations import run_asked
+from onelayer.evidence.asked import run_asked
 from onelayer.evidence.tables import write
 
 if __name__ == "__main__":

@@ -8,19 +8,14 @@ and `scripts/make_figure.py` call the function.
 """
 
 import ast
-import importlib
-import inspect
 import itertools
 import re
-import sys
-import typing
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 from onelayer.errors import OnelayerError
 from onelayer.run.provenance import PACKAGE, REPOSITORY
-from onelayer.run.step import Step, run, settings_of
 
 KINDS = ("table", "figure")
 FORMS = {
@@ -174,71 +169,3 @@ def keep(function: Callable, reads: Mapping[str, str], made: str = "", **shown: 
     """Attach to a function what its step needs of its declaration: `reads`, `made`, `shown`."""
     function.reads, function.made, function.shown = dict(reads or {}), made, shown
     return function
-
-
-def run_asked(outputs: str, write: Callable[[Step, Callable[[], object], Mapping], None]) -> None:
-    """Run the step of the declared function that is the first word of the command line.
-
-    Args:
-        outputs: as `onelayer.run.step.run` takes them.
-        write: given the step, what makes its result, and what its declaration says for readers.
-    """
-    name = sys.argv.pop(1) if len(sys.argv) > 1 else ""
-    module, _, member = name.rpartition(".")
-    function = None
-    if module.startswith(f"{PACKAGE}."):
-        try:
-            function = getattr(importlib.import_module(module), member, None)
-        except ModuleNotFoundError as error:
-            if not module.startswith(error.name or "?"):  # a library is missing
-                raise
-    if not hasattr(function, "reads"):
-        sys.exit(f"{sys.argv[0]}: the first word names a declared function, found {name!r}")
-    typed = inspect.get_annotations(function, eval_str=True)
-    settings = settings_of(function, function.reads)
-
-    def main(step: Step) -> None:
-        def made() -> object:
-            files = {n: _read(getattr(step.inputs, n), typed[n]) for n in function.reads}
-            lists = [n for n, file in files.items() if isinstance(file, list)]
-            if function.made and lists and not any(files[n] for n in lists):
-                raise OnelayerError(f"no {' or '.join(lists)} with these settings: nothing to show")
-            values = {n: getattr(step.settings, n) for n in settings.model_fields}
-            return function(**files, **values)
-
-        write(step, made, function.shown)
-
-    inputs = [f"{n}*" if typing.get_origin(typed[n]) is list else n for n in function.reads]
-    run(main, settings, inputs, [outputs], name=f"{Path(sys.argv[0]).stem}:{name}")
-
-
-def _read(place: Path | list[Path], annotation: object) -> object:
-    if typing.get_origin(annotation) is list:
-        (one,) = typing.get_args(annotation)
-        return [_read(path, one) for path in place]
-    return place if annotation is Path else _contents(place)
-
-
-def _contents(place: Path) -> object:
-    """A file of a step, read by its suffix; for others the function takes the `Path`.
-
-    Libraries are imported here because reading declarations needs none of them.
-    """
-    if place.suffix == ".parquet":
-        import pandas as pd
-
-        return pd.read_parquet(place)
-    if place.suffix == ".safetensors":
-        from safetensors.numpy import load_file
-
-        return load_file(place)
-    if place.suffix == ".npz":
-        import numpy as np
-
-        with np.load(place, allow_pickle=False) as arrays:
-            return dict(arrays)
-    if place.suffix == ".csv":
-        from onelayer.evidence.tables import read_csv
-
-        return read_csv(place)
-    raise OnelayerError(f"*{place.suffix}: no reader; annotate the parameter as Path")
