@@ -3231,8 +3231,8 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/synthetic/stage_tables.py",
-        'of_one_model = one.masked_attended == (one.embedding != "layer_norm")',
-        "of_one_model = one.masked_attended",
+        'of_one_source = one.masked_attended == (one.embedding != "layer_norm")',
+        "of_one_source = one.masked_attended",
         "tests/unit/test_topic_structure_training.py"
         "::test_masked_words_are_attended_to_in_the_papers_model_and_hidden_in_the_authors",
         "the authors' model is an analogue of their own claim",

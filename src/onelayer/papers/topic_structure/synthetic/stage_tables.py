@@ -78,8 +78,8 @@ def tidy_stages(
         if row.quantity != IN_ORDER or not one.two_stages_expected or row.n < LEAST_RUNS:
             return None
         # Masked words are attended to in the paper's model and hidden in the authors'.
-        of_one_model = one.masked_attended == (one.embedding != "layer_norm")
-        return Direction(MOST, 1, kind="claim" if of_one_model else "analogue")
+        of_one_source = one.masked_attended == (one.embedding != "layer_norm")
+        return Direction(MOST, 1, kind="claim" if of_one_source else "analogue")
 
     return judge(table, [compared(row) for row in table.itertuples()])
 
