@@ -443,6 +443,16 @@ def test_learning_times_of_the_trap_are_as_is_told(tables):
     assert set(rows(tables["local_to_global/trap"], variant="rate 8 times")["p"]) == {0.5}
 
 
+def test_a_wider_search_finds_a_time_above_theorem_1s_bound():
+    assert "With more uneven distributions the bound fails at δ = 1" in NOTES
+    (path,) = REFERENCE.glob("beside/worst_case/tables/decision_lists/worst_case.csv")
+    cases = rows(read_csv(path), distribution="any weights").set_index(["list_length", "quantity"])
+    shares = cases["value"].xs("largest_time_to_bound_ratio", level="quantity")
+    assert shares["2"] > 0.1 and shares["3"] > 1 and shares["4"] < shares["2"]
+    assert cases.loc[("3", "largest_time_to_bound_ratio"), "verdict"] == "opposite"
+    assert 100 < cases.loc[("3", "skew"), "value"] < 10_000
+
+
 def test_the_worst_case_is_that_of_the_larger_vocabulary(tables):
     assert "of the two that were searched it is nearer in the larger" in NOTES
     shares = rows(tables["decision_lists/worst_case"], quantity="largest_time_to_bound_ratio")
