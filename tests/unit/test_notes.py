@@ -427,6 +427,18 @@ def test_small_batches_leave_the_trap_first_on_the_authors_chain_alone():
     assert small[0.9] - large[0.9] < 20 and usual[0.9] == usual[0.7] < usual[[0.5, 0.8]].min()
 
 
+def test_on_other_chains_the_papers_start_stays_where_the_standard_one_leaves():
+    assert "on p = .7, q = .6 it goes a fifth of it and on p = .8, q = .4 nowhere" in NOTES
+    (path,) = REFERENCE.glob("beside/trap_elsewhere/tables/local_to_global/trap.csv")
+    table = read_csv(path).set_index(["quantity", "variant", "p"])["value"]
+    stays, way = table["trapped_share"], table["way_closed"]
+    fewer = stays["16 inputs"] - stays["standard start"]
+    assert len(fewer) == 4 and (fewer.abs() <= 0.25).all()
+    slow, fast = way["paper's start, rate 4 times"], way["rate 4 times"]
+    assert slow[0.7] == pytest.approx(0.2, abs=0.02) and abs(slow[0.8]) < 0.01
+    assert (slow[[0.5, 0.9]] > 0.5).all() and (fast > 0.95).all()
+
+
 def test_learning_times_of_the_trap_are_as_is_told(tables):
     assert "at four times the rate is less than half of that at the usual one" in NOTES
     times = rows(tables["local_to_global/trap"], quantity="escape_time").set_index(["variant", "p"])
