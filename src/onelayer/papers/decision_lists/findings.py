@@ -112,7 +112,7 @@ FINDINGS = [
     ),
     Finding(
         "theorem_1_worst_case",
-        "the time is within the bound for all lists and distributions",
+        "the time is within the bound for all lists and distributions that a search tries",
         _THEOREM_1,
         "bound",
         "decision_lists/worst_case",
