@@ -3,14 +3,10 @@
 from onelayer.papers.topic_structure.wikipedia.probe.attention import opened
 from onelayer.papers.topic_structure.wikipedia.probe.calibration import calibrate
 from onelayer.run.step import Step, program
-from onelayer.settings.block import Seed
-from onelayer.settings.calibration import TextCalibration
-from onelayer.settings.probe import ProbeSettings
+from onelayer.settings.calibration import ProbeCalibrationSettings as Settings
 
 
-@program(
-    settings=ProbeSettings, inputs="articles* kept_words vocabulary model/", outputs="measures"
-)
-def main(step: Step, texts: TextCalibration, seed: Seed) -> None:
+@program(settings=Settings, inputs="articles* kept_words vocabulary model/", outputs="measures")
+def main(step: Step) -> None:
     given = *opened(step), step.read("kept_words"), step.read("vocabulary"), step.settings
-    step.write(measures=calibrate(*given, texts, seed, step.progress))
+    step.write(measures=calibrate(*given, step.progress))

@@ -26,9 +26,10 @@ from onelayer.papers.topic_structure.wikipedia.probe.pairs import (
 from onelayer.settings.calibration import (
     EffectCalibration,
     IntervalCalibration,
+    ProbeCalibrationSettings,
     TextCalibration,
 )
-from onelayer.settings.probe import ProbeSettings, UncertaintySettings
+from onelayer.settings.probe import UncertaintySettings
 from onelayer.settings.root import default_settings
 from onelayer.text.corpus.articles import tokens
 from onelayer.text.models.checkpoints import load_checkpoint
@@ -58,12 +59,15 @@ def checkpoint(tmp_path_factory):
     return load_checkpoint(folder), load_tokenizer(folder)
 
 
-def settings() -> tuple[ProbeSettings, TextCalibration, int]:
-    uncertainty = UncertaintySettings(
-        permutations=50, document_resamples=100, frequency_bins=1, seed=3
+def settings(**texts: int) -> ProbeCalibrationSettings:
+    return ProbeCalibrationSettings(
+        texts=TextCalibration(**{"documents": 5, "permutations": 100, "shuffles": 2} | texts),
+        attention=ATTENTION,
+        uncertainty=UncertaintySettings(
+            permutations=50, document_resamples=100, frequency_bins=1, seed=3
+        ),
+        seed=4,
     )
-    probe = ProbeSettings(attention=ATTENTION, uncertainty=uncertainty)
-    return probe, TextCalibration(documents=5, permutations=100, shuffles=2), 4
 
 
 def pairs_and_labels(checkpoint) -> tuple[calibration.PairsOfArticles, Labels]:
@@ -106,8 +110,8 @@ def test_permuted_topics_are_drawn_within_strata_and_each_has_the_others_as_its_
 ) -> None:
     pairs, labels = pairs_and_labels(checkpoint)
     frequencies = np.array([6, 9, 4, 5, 7, 8])
-    variant = Variant("disjoint", "top 3")
-    measured = calibration.ArticleRatios(labels, variant, frequencies, *settings())
+    one = settings()
+    measured = calibration.ArticleRatios(labels, Variant("disjoint", "top 3"), frequencies, one)
     rows = measured.permuted(pairs)
     by = rows.pivot(index="seed", columns="quantity", values="value")["attention_ratio"]
     values = by[list(map(str, range(100)))].to_numpy()
@@ -152,7 +156,7 @@ def test_a_model_that_attends_uniformly_shows_nothing_in_any_text(checkpoint) ->
         layer.attention.self.query.weight.data.zero_()
         layer.attention.self.query.bias.data.zero_()
     articles = pd.DataFrame({"id": list("abcde") * 8, "text": TEXTS * 8})
-    found = calibration.calibrate(model, tokenizer, articles, KEPT, VOCABULARY, *settings())
+    found = calibration.calibrate(model, tokenizer, articles, KEPT, VOCABULARY, settings())
     ratios = found[found["quantity"] == "attention_ratio"]
     assert Counter(ratios["permuted"]) == {True: 100, False: 3}
     np.testing.assert_allclose(ratios[["value", "low", "high"]], 1, atol=1e-6)
@@ -163,7 +167,7 @@ def test_a_model_that_attends_uniformly_shows_nothing_in_any_text(checkpoint) ->
 def test_too_few_articles_are_refused_in_one_line(checkpoint) -> None:
     articles = pd.DataFrame({"id": ["a"], "text": TEXTS[:1]})
     with pytest.raises(OnelayerError, match=r"^calibration\.texts\.documents: different_topic: no"):
-        calibration.calibrate(*checkpoint, articles, KEPT, VOCABULARY, *settings())
+        calibration.calibrate(*checkpoint, articles, KEPT, VOCABULARY, settings())
 
 
 @pytest.mark.parametrize("shape", simulation.SHAPES)

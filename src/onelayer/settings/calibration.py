@@ -8,6 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from onelayer.settings.block import Block, Seed
+from onelayer.settings.probe import ProbeSettings
 
 Runs = Annotated[int, Field(ge=2, le=1000)]
 Documents = Annotated[int, Field(ge=10, le=100_000)]
@@ -83,3 +84,12 @@ class CalibrationSettings(Block):
     """Verdicts."""
     seed: Seed
     """Seed of all permutations, shuffles and simulations."""
+
+
+class ProbeCalibrationSettings(ProbeSettings):
+    """What the calibration of one checkpoint needs to know, beside how it is probed."""
+
+    texts: TextCalibration
+    """Permutations and shuffles."""
+    seed: Seed
+    """Of permutations and shuffles."""

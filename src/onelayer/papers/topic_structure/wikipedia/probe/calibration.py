@@ -28,8 +28,7 @@ from onelayer.papers.topic_structure.wikipedia.probe.labels import (
 )
 from onelayer.papers.topic_structure.wikipedia.probe.measures import Sampled
 from onelayer.papers.topic_structure.wikipedia.probe.pairs import Labels, PairSums, WordPairs
-from onelayer.settings.calibration import TextCalibration
-from onelayer.settings.probe import ProbeSettings
+from onelayer.settings.calibration import ProbeCalibrationSettings
 from onelayer.text.corpus.articles import tokens
 from onelayer.text.models.tokenizer import piece_ids
 
@@ -94,18 +93,12 @@ def calibrate(
     articles: pd.DataFrame,
     kept: pd.DataFrame,
     vocabulary: pd.DataFrame,
-    settings: ProbeSettings,
-    texts: TextCalibration,
-    seed: int,
+    settings: ProbeCalibrationSettings,
     progress: Callable[..., Iterable] = lambda items, **_: items,
 ) -> pd.DataFrame:
     """Ratios of one checkpoint under topics and permuted topics, in texts and shuffled texts.
 
     The tightest variant of `kept` is measured.
-
-    Args:
-        settings: how the checkpoint is probed.
-        texts: how many permutations and shuffles, which `seed` draws.
 
     Returns:
         Rows of `probe.measures.Sampled` with `text`, whether it is `shuffled`, whether topics are
@@ -119,7 +112,7 @@ def calibrate(
     kept = tightest_variant(kept)
     pieces = piece_ids(tokenizer, kept["word"].unique())
     (variant,), labels, frequencies = probed_words(kept, vocabulary, [pieces])
-    written = articles["text"].tolist()
+    texts = articles["text"].tolist()
     longest = settings.attention.max_tokens
 
     def read(these: Sequence[str]) -> PairsOfArticles:
@@ -127,13 +120,13 @@ def calibrate(
         return pairs_of(sums, len(these))
 
     def again(across: bool) -> list[PairsOfArticles]:
-        rng = generator("shuffled words", across, seed)
-        rounds = range(texts.shuffles)
-        return [read(shuffled(written, across, longest, rng)) for _ in rounds]
+        rng = generator("shuffled words", across, settings.seed)
+        rounds = range(settings.texts.shuffles)
+        return [read(shuffled(texts, across, longest, rng)) for _ in rounds]
 
-    plain = read(written)
+    plain = read(texts)
     read_again = {AS_THEY_ARE: [plain], ACROSS: again(across=True), WITHIN: again(across=False)}
-    measured = ArticleRatios(labels, variant, frequencies, settings, texts, seed)
+    measured = ArticleRatios(labels, variant, frequencies, settings)
     try:
         parts = [
             measured.topics(pairs).assign(text=text, permuted=False, runs=len(pairs))
@@ -153,9 +146,7 @@ class ArticleRatios:
     labels: Labels
     variant: Variant
     frequencies: np.ndarray
-    settings: ProbeSettings
-    texts: TextCalibration
-    seed: int
+    settings: ProbeCalibrationSettings
 
     def topics(self, texts: Sequence[PairsOfArticles]) -> pd.DataFrame:
         """Rows of the mean over several readings of the same articles, and of its null."""
@@ -176,10 +167,10 @@ class ArticleRatios:
         Permutations form a group: topics that were permuted and are permuted again are distributed
         as those permuted once. The null of one draw is therefore a sample of the other draws.
         """
-        drawn = self._permutations(self.texts.permutations, "permuted topics")
+        drawn = self._permutations(self.settings.texts.permutations, "permuted topics")
         sums, counts = self._stacked(pairs, drawn)
         values = _ratios(sums, counts)
-        rng = generator("nulls of permuted topics", self.seed)
+        rng = generator("nulls of permuted topics", self.settings.seed)
         size = min(self.settings.uncertainty.permutations, len(values) - 1)
         rows: list[dict] = []
         for first in range(0, len(values), AT_ONCE):
@@ -200,7 +191,7 @@ class ArticleRatios:
     def _permutations(self, count: int, purpose: str) -> list[np.ndarray]:
         bins = self.settings.uncertainty.frequency_bins
         strata = uncertainty.frequency_strata(self.frequencies, bins)
-        rng = generator("calibration", purpose, self.seed)
+        rng = generator("calibration", purpose, self.settings.seed)
         return [uncertainty.permute_within(strata, rng) for _ in range(count)]
 
     def _stacked(
