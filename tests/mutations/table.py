@@ -2147,8 +2147,8 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/wikipedia/over_tokens.py",
-        'table = table[~(table["layer"] > 0)]',
-        'table = table[~(table["layer"] > 1)]',
+        'return rows[~(rows["layer"] > 0)]',
+        'return rows[~(rows["layer"] > 1)]',
         "tests/unit/test_topic_structure_tables.py"
         "::test_the_gap_of_values_stands_at_every_snapshot_as_the_mean_of_heads",
         "a head's gap stands as a model's",

@@ -340,13 +340,14 @@ def test_at_equal_distance_the_tightest_threshold_tells_electra_alone(tables):
     assert above["top 50"] == {"electra-here", "bert-here", "roberta-here"}
 
 
-def test_no_reading_of_the_value_circuit_says_otherwise_or_finds_what_others_miss(tables):
+def test_no_reading_of_the_value_circuit_says_otherwise_or_finds_what_others_miss(
+    tables, several_articles
+):
     assert "Eight readings agree on the side of the null in every model" in NOTES
     assert "none of the eight excludes its null, at three or at ten million tokens" in NOTES
-    (path,) = REFERENCE.glob("beside/several_articles/tables/topic_structure/value_circuit.csv")
     here, several = (
-        table[(table["quantity"] == "value_circuit_gap") & (table["seed"].astype(str) == ALL)]
-        for table in (tables["topic_structure/value_circuit"], read_csv(path))
+        rows(of["topic_structure/value_circuit"], quantity="value_circuit_gap", seed=ALL)
+        for of in (tables, several_articles)
     )
     here = here[~here["model"].str.startswith("random") & here["effect"].notna()]
     sides = np.sign(here["effect_low"]) + np.sign(here["effect_high"])
@@ -366,8 +367,7 @@ def test_no_reading_of_the_value_circuit_says_otherwise_or_finds_what_others_mis
 def test_with_more_words_a_topic_the_authors_way_shows_less_and_still_something(tables):
     assert "falls from 20 words a topic to 51, to 101 and to 201.* So it came" in NOTES
     assert "is with 101 words what it publishes for BERT in MiniLM and more in MPNet" in NOTES
-    (path,) = REFERENCE.glob("beside/authors_words/tables/topic_structure/probe_choices.csv")
-    choices = read_csv(path)
+    choices = read_csv(REFERENCE / "beside/authors_words/tables/topic_structure/probe_choices.csv")
     choices["words"] = pd.to_numeric(choices["words"], errors="coerce")
     over_null = choices[choices["quantity"] == "attention_over_null"]
     means = np.log(over_null["value"]).groupby([over_null["model"], over_null["words"]]).mean()
@@ -429,8 +429,8 @@ def test_small_batches_leave_the_trap_first_on_the_authors_chain_alone():
 
 def test_on_other_chains_the_papers_start_stays_where_the_standard_one_leaves():
     assert "on p = .7, q = .6 it goes a fifth of it and on p = .8, q = .4 nowhere" in NOTES
-    (path,) = REFERENCE.glob("beside/trap_elsewhere/tables/local_to_global/trap.csv")
-    table = read_csv(path).set_index(["quantity", "variant", "p"])["value"]
+    table = read_csv(REFERENCE / "beside/trap_elsewhere/tables/local_to_global/trap.csv")
+    table = table.set_index(["quantity", "variant", "p"])["value"]
     stays, way = table["trapped_share"], table["way_closed"]
     fewer = stays["16 inputs"] - stays["standard start"]
     assert len(fewer) == 4 and (fewer.abs() <= 0.25).all()
@@ -457,8 +457,8 @@ def test_learning_times_of_the_trap_are_as_is_told(tables):
 
 def test_a_wider_search_finds_a_time_above_theorem_1s_bound():
     assert "With more uneven distributions the bound fails at δ = 1" in NOTES
-    (path,) = REFERENCE.glob("beside/worst_case/tables/decision_lists/worst_case.csv")
-    cases = rows(read_csv(path), distribution="any weights").set_index(["list_length", "quantity"])
+    cases = read_csv(REFERENCE / "beside/worst_case/tables/decision_lists/worst_case.csv")
+    cases = rows(cases, distribution="any weights").set_index(["list_length", "quantity"])
     shares = cases["value"].xs("largest_time_to_bound_ratio", level="quantity")
     assert shares["2"] > 0.1 and shares["3"] > 1 and shares["4"] < shares["2"]
     assert cases.loc[("3", "largest_time_to_bound_ratio"), "verdict"] == "opposite"

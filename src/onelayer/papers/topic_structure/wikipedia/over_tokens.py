@@ -67,6 +67,11 @@ def tokens_shown(tokens: float, _: int = 0) -> str:
     return f"{tokens / 1e6:.1f}M" if tokens >= 1e6 else f"{tokens / 1e3:.0f}k"
 
 
+def of_all_heads(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows of models without those of single heads: of value circuits the mean of heads."""
+    return rows[~(rows["layer"] > 0)] if "layer" in rows else rows
+
+
 def most_learned(measures: pd.DataFrame) -> pd.DataFrame:
     """The snapshot at which trainings have surely learned most: a row of `measure_learned`.
 
@@ -145,12 +150,10 @@ def readable(rows: pd.DataFrame, model: str, tokens: int) -> dict[str, str]:
         row[f"{name}: ratio / null [95%]"] = interval_of(by.loc[corrected], 3)
         row[f"{name}: over seeds"] = over_seeds.spread(rows.loc[[corrected]], 3)
         row[f"{name}: z"] = number(by.loc[f"{quantity}_z", "value"], 1)
-    gap = dict(by.iterrows()).get(f"{GAP}_null_corrected")
-    row["values: gap - null [95%]"] = interval_of(gap, 3)
+    there = dict(by.iterrows())  # a series from elsewhere has none of these
+    row["values: gap - null [95%]"] = interval_of(there.get(f"{GAP}_null_corrected"), 3)
     for quantity in (BELOW, TOPICS_BELOW, INFORMATION):
-        row[f"{quantity.replace('_', ' ')} [95%]"] = interval_of(
-            dict(by.iterrows()).get(quantity), 2
-        )
+        row[f"{quantity.replace('_', ' ')} [95%]"] = interval_of(there.get(quantity), 2)
     return row
 
 
@@ -182,7 +185,5 @@ def ratios_over_tokens(
         for model, rows in zip(models, measures, strict=True)
     ]
     table = pd.concat(parts, ignore_index=True).rename(columns={"tokens": "tokens_seen"})
-    table = table[table["quantity"].isin(QUANTITIES)]
-    if "layer" in table:  # of the value circuit the mean of heads, not each of them
-        table = table[~(table["layer"] > 0)]
+    table = of_all_heads(table[table["quantity"].isin(QUANTITIES)])
     return tidy(table.drop(columns=OF_HEAD, errors="ignore"), KEYS)

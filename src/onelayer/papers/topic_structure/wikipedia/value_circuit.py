@@ -28,6 +28,7 @@ from onelayer.papers.topic_structure.wikipedia.over_tokens import (
     FOUND,
     LEARNED_NOTE,
     learned,
+    of_all_heads,
     tokens_shown,
     withhold,
 )
@@ -330,8 +331,7 @@ def over_tokens(rows: pd.DataFrame) -> pd.DataFrame:
     `value`, `low` and `high` are over the null, which is 1 for a ratio over its own; a row each
     for every snapshot and seed, with `z`.
     """
-    rows = rows[~(rows["layer"] > 0)] if "layer" in rows else rows
-    parts = []
+    rows, parts = of_all_heads(rows), []
     for quantity, nothing in ((GAP, 0.0), (ATTENTION, 1.0)):
         keys = ["tokens", SEED, "overlap", "threshold"]
         over = rows[rows["quantity"] == f"{quantity}_null_corrected"].set_index(keys)
