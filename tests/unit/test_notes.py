@@ -434,6 +434,8 @@ def test_on_other_chains_the_papers_start_stays_where_the_standard_one_leaves():
     stays, way = table["trapped_share"], table["way_closed"]
     fewer = stays["16 inputs"] - stays["standard start"]
     assert len(fewer) == 4 and (fewer.abs() <= 0.25).all()
+    assert "six of twenty have left by the end" in NOTES
+    assert stays["paper's start, rate 4 times"][[0.7, 0.8]].tolist() == [0.7, 1.0]
     slow, fast = way["paper's start, rate 4 times"], way["rate 4 times"]
     assert slow[0.7] == pytest.approx(0.2, abs=0.02) and abs(slow[0.8]) < 0.01
     assert (slow[[0.5, 0.9]] > 0.5).all() and (fast > 0.95).all()
