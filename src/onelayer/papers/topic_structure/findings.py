@@ -154,8 +154,10 @@ def _several(
 
 _READ_FOUR = "that read pieces of four articles in each input"
 _READ_LONGER = f"{_READ_FOUR}, ten million tokens of them,"
+_LEARNED = {"seed": ALL, "quantity": "most_below_frequencies", "probed": "articles"}
 _TOPICS_TELL = {"seed": ALL, "quantity": "topics_below_frequencies", "probed": "articles"}
-_OF_BAGS = "a small BERT that read the words of {} in random order"
+_READ_BAGS = "that read the words of {} in random order"
+_OF_BAGS = f"a small BERT {_READ_BAGS}"
 _READ_DRAWN = "that read words drawn from four topics in each input"
 _IN_SIGHT = "of which four in five words to predict were in sight, right or wrong,"
 _UNTIED = "whose embeddings are not its output layer"
@@ -171,6 +173,15 @@ _AFTER_FOUR = {
     "_electra": ("electra", "a small ELECTRA"),
 }
 _MORE = _comparing("attends {}more within topics than one that read articles one by one")
+_AT_512 = ", up to 512 tokens of them in an input,"
+_BAGS_AT_512 = {
+    "bert-512": "a small BERT",
+    "roberta-512": "a small RoBERTa",
+    "albert-512": "a small ALBERT",
+    "bart-512": "a small BART",
+    "electra-512": "a small ELECTRA",
+    "electra-512-one-layer": "a small ELECTRA of one layer",
+}
 
 
 def _topics_after(name: str, one: str, four: str, subject: str, of_four: str) -> Remark:
@@ -192,6 +203,31 @@ def _after_pieces(name: str, model: str, subject: str, longer: str = "") -> Rema
     subject = f"{subject} that read articles one by one"
     of_four = "pieces of four articles in each input"
     return _topics_after(f"one_article{name}", *models, subject, of_four)
+
+
+def _at_512(model: str, subject: str) -> list[Finding | Remark]:
+    """Bags of one and of four articles in inputs that have room for all words of four."""
+    name = f"at_512_{model.replace('-512', '').replace('-', '_')}"
+    one, four = f"{model}-bag-of-1", f"{model}-bag-of-4"
+    of_one, of_four = (
+        f"{subject} {_READ_BAGS.format(articles)}{_AT_512}"
+        for articles in ("single articles", "four articles")
+    )
+    than_one = "attends {}more within topics than one that read those of single articles so"
+    return [
+        _several(name, four, of_four, "over_bag_of_one", **_comparing(than_one)),
+        _topics_after(name, one, four, of_one, "the words of four articles"),
+        Remark(
+            f"learned_{name}",
+            "topic_structure/topics_per_input",
+            _LEARNED | {"model": one},
+            f"Of words to predict {of_one} knows {{it:2}} nats a word more than frequencies tell; "
+            "one that read those of four articles so knows {four:2} more.",
+            beside={"four": _LEARNED | {"model": four}},
+        ),
+        *_values(f"{name}_of_one", one, of_one),
+        *_values(name, four, of_four),
+    ]
 
 
 def _above_null(name: str, model: str, subject: str, claim: str, **texts: str) -> Finding:
@@ -420,6 +456,30 @@ WIKIPEDIA: list[Finding | Remark] = [
         "over_bag_of_one",
         **_comparing("attends {}more within topics than one that read those of single articles so"),
     ),
+    *(one for of in _BAGS_AT_512.items() for one in _at_512(*of)),
+    Remark(
+        "what_topics_tell_at_512",
+        "topic_structure/topics_per_input",
+        _TOPICS_TELL | {"model": "bert-512-bag-of-1"},
+        "Of hidden words in inputs of one article topics tell {it:2} nats a word more than "
+        "frequencies do; in inputs of four articles, up to 512 tokens of them, {four:2}.",
+        beside={"four": _TOPICS_TELL | {"model": "bert-512-bag-of-4"}},
+    ),
+    _several(
+        "at_512_pieces",
+        "bert-512-of-4",
+        f"a small BERT {_READ_FOUR}, up to 512 tokens,",
+        **_MORE,
+    ),
+    _several(
+        "at_512_in_order",
+        "bert-512-bag-of-4",
+        f"{_OF_BAGS.format('four articles')}{_AT_512}",
+        "over_words_in_order",
+        **_comparing("attends {}more within topics than one that read them in order"),
+        predicted="opposite",
+    ),
+    *_values("at_512_pieces", "bert-512-of-4", f"a small BERT {_READ_FOUR}, up to 512 tokens,"),
     *(
         _above_null(
             name,
