@@ -21,12 +21,14 @@ from onelayer.papers.topic_structure.wikipedia.topics_per_input import (
     MOST,
     OF_ONE,
     RATIO,
+    SIZE,
     TIED,
     USUAL,
+    readable,
     topics_per_input,
 )
 from onelayer.settings.models import PretrainedModel
-from onelayer.settings.pretraining import InputSettings
+from onelayer.settings.pretraining import InputSettings, OwnTraining
 from onelayer.settings.topic_structure import NamedModel
 from onelayer.text.models.checkpoints import forward, load_checkpoint
 from onelayer.text.pretraining import BELOW
@@ -195,10 +197,11 @@ def measures(value, spread, null=1.0, **where):
     return table.assign(seed="all", overlap="disjoint", threshold="top 2", n=10, **where)
 
 
-def model(name, seeds=(0, 1), family="bert", layers=None, hidden_as=None, tied=None, **inputs):
-    given = {"inputs": inputs} if inputs else {}
-    given |= {"layers": layers, "hidden_as": hidden_as, "tied": tied}
-    settings = PretrainedModel(source="pretrain", family=family, seeds=list(seeds), **given)
+def model(name, seeds=(0, 1), family="bert", **given):
+    """A model of settings; what is not one of a model's is one of its inputs."""
+    own = {key: given.pop(key) for key in OwnTraining.model_fields if key in given}
+    own |= {"inputs": given} if given else {}
+    settings = PretrainedModel(source="pretrain", family=family, seeds=list(seeds), **own)
     return NamedModel(name=name, settings=settings)
 
 
@@ -360,6 +363,31 @@ def test_an_own_output_layer_is_compared_with_tied_embeddings_on_articles_and_on
     assert rows[USUAL].to_dict() == pytest.approx(
         {("untied-seen-drawn", "articles"): 0.2, ("untied-seen-drawn", on_inputs): 0.3}
     )
+
+
+def test_another_size_is_compared_with_the_usual_one_after_the_same_inputs():
+    models = [
+        model("one"),
+        model("four", articles=4),
+        model("deep", layers=4),
+        model("wide-four", articles=4, width=256),
+        model("dropped", dropout=0.1),
+        model("deep-bag", articles=4, order="shuffled", layers=4),  # of which no usual one is read
+    ]
+    articles = [measures(value, 0.01) for value in (1.0, 1.3, 1.1, 1.5, 1.6, 1.9)]
+    inputs = [measures(1.0, 0.01, pairs=WITHIN)] * len(models)
+    rows = topics_per_input(articles, inputs, snapshots(models), models)
+    rows = rows[rows["probed"] == "articles"].set_index(["quantity", "model"])["value"]
+    assert rows[SIZE].to_dict() == pytest.approx({"deep": 0.1, "wide-four": 0.2, "dropped": 0.6})
+    # They are of another kind, and not compared with the usual ones otherwise.
+    assert rows[MORE].to_dict() == pytest.approx({"four": 0.3, "deep-bag": 0.8})
+
+
+def test_a_comparison_that_no_model_has_is_no_column():
+    models = [model("one"), model("deep", layers=4)]
+    articles, inputs = [measures(1.0, 0.01)] * 2, [measures(1.0, 0.01, pairs=WITHIN)] * 2
+    shown = readable(topics_per_input(articles, inputs, snapshots(models), models))
+    assert "more than at the usual size" in shown and "more than after one article" not in shown
 
 
 def test_shares_far_below_frequencies_stand_at_the_edge_apart_from_the_line():

@@ -59,6 +59,7 @@ corpora.mine: {source: {paths: [a, b]}, parse: {format: mediawiki-xml}, credit: 
 models.minilm.source: web => models.minilm: input tag 'web' found using 'source' does not match any
     of the expected tags: 'wheel', 'hub', 'local', 'series', 'pretrain', 'random'
 models.minilm.wheel.files: {config.json: abc} => @.config.json: ... found 'abc'
+models.electra-here.width: 130 => @: 130; pretraining.size.heads, 4, must divide it
 models.electra-here.tied: false => models.electra-here: tied: electra is trained with tied
     embeddings alone
 models.random.like: minlim => @: unknown name 'minlim' (did you mean 'minilm'?)

@@ -28,6 +28,7 @@ TEXTS = ("kind", "verdict", "note")
 VALUE_COLUMNS = ["quantity", "value", "low", "high", "n", "runs", "published", "published_std"]
 VALUE_COLUMNS += ["tolerance", "reference", "effect", "effect_share", "effect_low", "effect_high"]
 VALUE_COLUMNS += TEXTS
+EMPTY = "–"  # for readers
 
 
 def tidy(rows: Sequence[dict] | pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
@@ -229,7 +230,7 @@ def latex(text: object) -> str:
 
 def number(value: float, digits: int = 2) -> str:
     """A number for readers, 0 without a sign; a dash where there is none."""
-    return "–" if value is None or math.isnan(value) else f"{value:z.{digits}f}"
+    return EMPTY if value is None or math.isnan(value) else f"{value:z.{digits}f}"
 
 
 def interval(value: float, low: float, high: float, digits: int = 2) -> str:
@@ -241,7 +242,7 @@ def interval(value: float, low: float, high: float, digits: int = 2) -> str:
 
 def interval_of(row: Mapping[str, float] | None, digits: int = 2) -> str:
     """`interval` of a row with `value`, `low` and `high`; a dash where there is no row."""
-    return "–" if row is None else interval(row["value"], row["low"], row["high"], digits)
+    return EMPTY if row is None else interval(row["value"], row["low"], row["high"], digits)
 
 
 def row_per(*keys: str) -> Callable[[Callable[..., dict]], Callable[[pd.DataFrame], pd.DataFrame]]:
@@ -250,12 +251,15 @@ def row_per(*keys: str) -> Callable[[Callable[..., dict]], Callable[[pd.DataFram
     Args:
         keys: columns; a row for each of their values, in the order of the table. The decorated
             function takes the rows that share them, under their `quantity`, then these values.
+
+    A column that some rows have has a dash in the others.
     """
 
     def of_row(row: Callable[..., dict]) -> Callable[[pd.DataFrame], pd.DataFrame]:
         def readable(table: pd.DataFrame) -> pd.DataFrame:
             groups = table.groupby(list(keys), sort=False, dropna=False)
-            return pd.DataFrame([row(part.set_index("quantity"), *key) for key, part in groups])
+            rows = pd.DataFrame([row(part.set_index("quantity"), *key) for key, part in groups])
+            return rows.fillna(EMPTY)
 
         return functools.wraps(row)(readable)
 

@@ -150,6 +150,10 @@ class OwnTraining(Block):
     """Budget (tokens seen), where it is not that of `pretraining`."""
     layers: int | None = Field(None, ge=1, le=48)
     """Layers, where they are not those of `pretraining.size`."""
+    width: int | None = Field(None, ge=8)
+    """Hidden width d, where it is not that of `pretraining.size`."""
+    dropout: float | None = Field(None, ge=0, lt=1)
+    """Dropout, where it is not that of `pretraining.size`."""
     tied: bool | None = None
     """Whether word embeddings are the output layer too, where not as `pretraining.size` has it."""
     hidden_as: HiddenAs | None = None

@@ -232,6 +232,13 @@ def _check_together(settings: Settings) -> None:
                 f"config: models.{name}: {made_here}-NUMBER is the name of a checkpoint of "
                 f"{made_here}; choose another"
             )
+    heads = settings.pretraining.size.heads
+    for name in _pretrained(settings):
+        if (width := settings.models[name].width) and width % heads:
+            raise OnelayerError(
+                f"config: models.{name}.width: {width}; pretraining.size.heads, {heads}, must "
+                "divide it"
+            )
     if settings.portable and (on_gpu := next(_on_gpu(settings), None)):
         raise OnelayerError(
             f"config: {on_gpu}: cuda; a portable run computes on the CPU (device: cpu or auto)"

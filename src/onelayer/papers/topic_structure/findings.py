@@ -206,7 +206,7 @@ def _after_pieces(name: str, model: str, subject: str, longer: str = "") -> Rema
 
 
 def _at_512(model: str, subject: str) -> list[Finding | Remark]:
-    """Bags of one and of four articles in inputs that have room for all words of four."""
+    """Bags of one and of four articles in inputs long enough for four."""
     name = f"at_512_{model.replace('-512', '').replace('-', '_')}"
     one, four = f"{model}-bag-of-1", f"{model}-bag-of-4"
     of_one, of_four = (
@@ -478,6 +478,23 @@ WIKIPEDIA: list[Finding | Remark] = [
         "over_words_in_order",
         **_comparing("attends {}more within topics than one that read them in order"),
         predicted="opposite",
+    ),
+    *(
+        _several(
+            f"size_{what}",
+            f"bert-512-{what}",
+            subject,
+            "over_usual_size",
+            "attention follows topics in larger models",
+            **_comparing(f"attends {{}}more within topics than one {usual}"),
+            predicted=predicted,
+            refuted_if_undecided=predicted != "undecided",
+        )
+        for what, subject, usual, predicted in (
+            ("deep", "a small BERT of four layers", "of two layers", "reproduced"),
+            ("wide", "a small BERT of 256 dimensions", "of 128 dimensions", "reproduced"),
+            ("dropout", "a small BERT trained with dropout", "trained without", "undecided"),
+        )
     ),
     *_values("at_512_pieces", "bert-512-of-4", f"a small BERT {_READ_FOUR}, up to 512 tokens,"),
     *(

@@ -31,8 +31,9 @@ from onelayer.text.pretraining.quantities import TOPICS_BELOW
 KEYS = ["model", "order", "articles", "probed", "overlap", "threshold", SEED]
 RATIO, CORRECTED = "attention_ratio", "attention_ratio_null_corrected"
 MORE, BAGS, OF_ONE = "over_one_article", "over_words_in_order", "over_bag_of_one"
-USUAL, TIED = "over_usual_masks", "over_tied_embeddings"
-OTHERWISE = {USUAL: "hidden_as", TIED: "tied"}  # and what of a model's own settings makes it so
+USUAL, TIED, SIZE = "over_usual_masks", "over_tied_embeddings", "over_usual_size"
+# And what of a model's own settings makes it so.
+OTHERWISE = {USUAL: ["hidden_as"], TIED: ["tied"], SIZE: ["layers", "width", "dropout"]}
 MOST = "most_below_frequencies"
 ARTICLES = "articles"
 ORDERS = {
@@ -49,12 +50,14 @@ def order_of(model: PretrainedModel) -> tuple[str, int]:
 
 
 def kind_of(model: PretrainedModel) -> str:
-    """Family and, where they are not the usual ones, depth, output layer and masks."""
+    """Family and, where they are not the usual ones, size, output layer and masks."""
     depth = f", {model.layers} layer{'s' if model.layers > 1 else ''}" if model.layers else ""
+    width = f", d {model.width}" if model.width else ""
+    dropout = "" if model.dropout is None else f", dropout {model.dropout:.15g}"
     hidden = model.hidden_as
     masks = f", {hidden.mask:.15g} masked, {hidden.another:.15g} replaced" if hidden else ""
     untied = ", untied" if model.tied is False else ""
-    return f"{model.family}{depth}{untied}{masks}"
+    return f"{model.family}{depth}{width}{dropout}{untied}{masks}"
 
 
 def assemble(
@@ -103,9 +106,10 @@ def _over_others(
     articles as they are (`over_one_article`), and of bags after as many articles whose words stand
     in order (`over_words_in_order`) and after bags of one article (`over_bag_of_one`). Where masks
     are not the family's usual ones, also after the same inputs under those (`over_usual_masks`),
-    and where embeddings are not the output layer, with those that are (`over_tied_embeddings`),
-    each on articles and on such inputs. What has not learned is not compared, whatever the
-    difference: `not reached`.
+    where embeddings are not the output layer, with those that are (`over_tied_embeddings`), and
+    where depth, width or dropout are its own, with the usual size (`over_usual_size`), each on
+    articles and on such inputs. What has not learned is not compared, whatever the difference:
+    `not reached`.
 
     Trainings are independent, the probed texts are the same: distances to the ends of both
     intervals, which hold the spread of permuted topics, are added as squares (MOVER), which leaves
@@ -127,8 +131,8 @@ def _over_others(
             bases[MORE] = (kind, "in order", 1)
             if order == "shuffled":
                 bases |= {BAGS: (kind, "in order", row["articles"]), OF_ONE: (kind, "shuffled", 1)}
-        for quantity, key in OTHERWISE.items():
-            usual = kind_of(one.model_copy(update={key: None})), one.tokens
+        for quantity, keys in OTHERWISE.items():
+            usual = kind_of(one.model_copy(update=dict.fromkeys(keys))), one.tokens
             if usual != kind:
                 bases[quantity] = (usual, order, row["articles"])
         for quantity, inputs in bases.items():
@@ -170,10 +174,11 @@ def readable(rows: pd.DataFrame, model: str, probed: str) -> dict[str, str]:
         row[f"{quantity.replace('_', ' ')} [95%]"] = interval_of(by.get(quantity), 2)
     others = {MORE: "after one article", BAGS: "with words in order", OF_ONE: "after bags of one"}
     others |= {USUAL: "with the usual masks", TIED: "with tied embeddings"}
+    others[SIZE] = "at the usual size"
     for quantity, what in others.items():
-        more = by.get(quantity)
-        row[f"more than {what} [95%]"] = interval_of(more, 3)
-        row[f"more than {what}"] = "–" if more is None else worded(more)
+        if quantity in by:
+            row[f"more than {what} [95%]"] = interval_of(by[quantity], 3)
+            row[f"more than {what}"] = worded(by[quantity])
     return row
 
 
@@ -197,8 +202,9 @@ def readable(rows: pd.DataFrame, model: str, probed: str) -> dict[str, str]:
         "pairs across articles apart. Words drawn from one topic count as of one article.",
         "Verdicts: above its own null; more than after one article as it is; bags more than as "
         "many articles with their words in order, and more than bags of one article; other masks "
-        "more than the family's usual ones after the same inputs, and an output layer of its own "
-        "more than embeddings that are the output layer. "
+        "more than the family's usual ones after the same inputs, an output layer of its own more "
+        "than embeddings that are the output layer, and another depth, width or dropout more than "
+        "the usual. "
         f"{MATTERS:g}, a tenth of BERT's published effect, is what would matter.",
         LEARNED_NOTE,
         over_seeds.NOTE,
