@@ -23,13 +23,20 @@ DOWNSTREAM = "input files updated by another job"
 # Every table, figure and animation has a caption, which it may share with its like.
 CAPTIONS = sorted(path.stem for path in (ROOT / "workflow/report").glob("*_*.rst"))
 OVERLAYS = sorted(path.name for path in (ROOT / "config").glob("*.yaml"))
-# The others change numbers, and plan what the default plans.
-PLANNED_ANEW = [
-    name
-    for name in OVERLAYS
-    if {"models", "corpora", "stability"}
-    & yaml.safe_load((ROOT / "config" / name).read_text(encoding="utf-8")).keys()
-]
+
+
+def _plans_anew(overlay: str) -> bool:
+    """Whether an overlay has jobs of other kinds than the default.
+
+    The others change numbers, or have more models that are pretrained here: those plan what
+    config/smoke.yaml and config/reference.yaml do of such models.
+    """
+    config = yaml.safe_load((ROOT / "config" / overlay).read_text(encoding="utf-8"))
+    sources = {model.get("source") for model in config.pop("models", {}).values()}
+    return bool({"corpora", "stability"} & config.keys() or sources - {"pretrain"})
+
+
+PLANNED_ANEW = [name for name in OVERLAYS if _plans_anew(name)]
 
 
 @dataclass(frozen=True)
