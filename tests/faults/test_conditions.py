@@ -48,7 +48,6 @@ pdf.compression: 0
 """
 LOCALES = {
     "Turkish, not in UTF-8": ("tr_TR", "ISO-8859-9"),
-    "German": ("de_DE", "UTF-8"),
     "nothing but ASCII": None,
 }
 

@@ -102,14 +102,14 @@ def test_the_parts_of_a_corpus_cover_its_files_once(parts, files):
     assert at == files
 
 
-@pytest.mark.parametrize("parts", PARTS)
+@pytest.mark.parametrize("parts", [1, 2, 5, 10])
 @pytest.mark.parametrize("format", ["parquet", "lines", "text"])
 def test_parts_of_rows_have_each_article_once_and_in_order(parts, format, tmp_path):
     paths = [tmp_path / str(file) for file in range(3)]
-    for path, size in zip(paths, (23, 1, 8), strict=True):
+    for path, size in zip(paths, (6, 1, 2), strict=True):
         texts = [f"text {i} of {path.name}" for i in range(size)]
         if format == "parquet":
-            pd.DataFrame({"text": texts}).to_parquet(path, row_group_size=5)
+            pd.DataFrame({"text": texts}).to_parquet(path, row_group_size=2)
         else:
             path.write_text("\n".join(texts))
     found = []
@@ -117,7 +117,7 @@ def test_parts_of_rows_have_each_article_once_and_in_order(parts, format, tmp_pa
         settings = PartSettings(format=format, part=part, parts=parts, files=3)
         pieces = [Piece(paths[piece.file], piece) for piece in settings.read]
         found += articles_of(pieces, settings, tmp_path / "scratch")
-    assert len(found) == (3 if format == "text" else 32)
+    assert len(found) == (3 if format == "text" else 9)
     assert found == list(articles_of(whole(paths), settings, tmp_path / "scratch"))
 
 
