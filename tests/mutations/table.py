@@ -1731,6 +1731,20 @@ FAULTS = [
     ),
     Fault(
         "text/pretraining/topic_information.py",
+        "np.where(of_article, ids[asked[:, 0]], MASK_ID)",
+        "np.where(of_article, MASK_ID, ids[asked[:, 0]])",
+        "tests/oracle/test_topic_information.py::test_topics_of_a_words_own_article_are_those_of_a_loop",
+        "a hidden word's own article is what is left out",
+    ),
+    Fault(
+        "papers/topic_structure/wikipedia/topics_per_input.py",
+        '["layers", "width", "dropout"]',
+        '["layers", "width"]',
+        "tests/unit/test_inputs.py::test_another_size_is_compared_with_the_usual_one_after_the_same_inputs",
+        "dropout is compared with nothing",
+    ),
+    Fault(
+        "text/pretraining/topic_information.py",
         'batch)["labels"] for batch in plan',
         'batch)["ids"] for batch in plan',
         "tests/oracle/test_topic_information.py::test_the_loss_of_frequencies_is_that_of_a_loop_over_words_in_spans",

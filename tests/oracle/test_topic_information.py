@@ -6,10 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from onelayer.settings.pretraining import InputSettings
 from onelayer.settings.root import default_settings
 from onelayer.text.pretraining import BELOW, INFORMATION, topic_information
+from onelayer.text.pretraining.inputs import mix_articles
 from onelayer.text.pretraining.objectives import new_objective
-from onelayer.text.pretraining.quantities import TOPICS_BELOW
+from onelayer.text.pretraining.quantities import OWN_BELOW, TOPICS_BELOW
+from onelayer.text.pretraining.text import encoded_articles, segment
 from onelayer.text.pretraining.topic_information import (
     HIDDEN,
     KnownTopics,
@@ -79,14 +82,49 @@ def test_both_losses_are_those_of_loops_over_hidden_words(family, asked) -> None
         means += [np.mean(losses, axis=0)] if losses else []
     assert bool(asked) == (len(means) < len(held_out_plan(objective, held_out, settings)))
     found = measure_topic_information(objective, held_out, settings, known)
-    assert found == pytest.approx(np.mean(means, axis=0), rel=1e-5)
+    assert found[:2] == pytest.approx(np.mean(means, axis=0), rel=1e-5)
+    assert math.isnan(found[2])
+
+
+@pytest.mark.parametrize(
+    ("family", "order"), [("bert", "pieces"), ("electra", "shuffled"), ("albert", "pieces")]
+)
+def test_topics_of_a_words_own_article_are_those_of_a_loop(family, order) -> None:
+    settings, words, *_ = task(family)
+    vocabulary, _, articles = encoded()
+    mixed = mix_articles(articles, InputSettings(articles=2, order=order, piece=3))
+    text = segment(encoded_articles(mixed, vocabulary["piece"]), True, settings.size.longest - 2)
+    objective = new_objective(family, settings.size, words, settings.objective, 0)
+    known, means = known_topics(), []
+    for batch in held_out_plan(objective, text, settings):
+        inputs, losses = objective.inputs(text, batch), []
+        width = inputs["ids"].shape[1]
+        for position, label in zip(inputs["positions"], inputs["labels"], strict=True):
+            row, column = divmod(int(position), width)
+            if family != "albert" and inputs["ids"][row, column] == MASK_ID:
+                first = text.starts[batch.rows[row]]
+                mine = text.articles[first + column - 1]
+                own = [
+                    inputs["ids"][row, place + 1]
+                    for place in range(width - 2)
+                    if text.articles[first + place] == mine
+                ]
+                told = probabilities(objective, known, known.posterior(np.array([own]))[0])
+                losses.append(-math.log(told[label]))
+        means += [np.mean(losses)] if losses else []
+    unigram, posterior, found = measure_topic_information(objective, text, settings, known)
+    if family == "albert":  # which of its words stand where is not followed
+        assert math.isnan(found)
+    else:
+        assert found == pytest.approx(np.mean(means), rel=1e-5)
+        assert found < posterior - 0.1 < unigram - 0.2
 
 
 def test_topics_that_are_known_tell_which_third_of_the_words_it_is() -> None:
     settings, words, _, held_out = task("bert")
     objective = new_objective("bert", settings.size, words, settings.objective, 0)
     found = measure_topic_information(objective, held_out, settings, known_topics("absent"))
-    assert found == pytest.approx([math.log(18), math.log(6)], abs=0.1)
+    assert found[:2] == pytest.approx([math.log(18), math.log(6)], abs=0.1)
 
 
 def test_topics_of_an_input_are_those_of_the_words_it_shows() -> None:
@@ -132,7 +170,7 @@ def test_what_is_learned_is_measured_below_frequencies_and_as_a_share_where_topi
         return objective, None, held_out
 
     def measured(objective, text, training, known):
-        return 8.0, 9.0 if training.seed in misled else 6.0
+        return 8.0, 9.0 if training.seed in misled else 6.0, 5.0 if misled else math.nan
 
     monkeypatch.setattr(topic_information, "read_task", read)
     monkeypatch.setattr(topic_information, "measure_topic_information", measured)
@@ -153,6 +191,8 @@ def test_what_is_learned_is_measured_below_frequencies_and_as_a_share_where_topi
         return
     assert by[BELOW].tolist() == [1.0, 0.0, 2.0, 5.75, 6.0, 5.5]
     assert by[TOPICS_BELOW].tolist() == 2 * ([0.5, 2.0, -1.0] if misled else [2.0, 2.0, 2.0])
+    assert (OWN_BELOW in asked) == bool(misled)
+    assert not misled or by[OWN_BELOW].tolist() == 6 * [3.0]
     # A share of what misleads in one of the trainings would be of another sign there.
     assert (INFORMATION in asked) == (not misled)
     assert misled or by[INFORMATION].tolist() == [0.5, 0.0, 1.0, 2.875, 3.0, 2.75]

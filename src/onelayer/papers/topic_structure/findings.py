@@ -465,6 +465,15 @@ WIKIPEDIA: list[Finding | Remark] = [
         "frequencies do; in inputs of four articles, up to 512 tokens of them, {four:2}.",
         beside={"four": _TOPICS_TELL | {"model": "bert-512-bag-of-4"}},
     ),
+    Remark(
+        "own_topics_at_512",
+        "topic_structure/topics_per_input",
+        _TOPICS_TELL | {"model": "bert-512-of-4", "quantity": "own_topics_below_frequencies"},
+        "In inputs of pieces of four articles, up to 512 tokens, topics of the words of a hidden "
+        "word's own article tell {it:2} nats a word more than frequencies do, those of all words "
+        "{all:2}.",
+        beside={"all": _TOPICS_TELL | {"model": "bert-512-of-4"}},
+    ),
     _several(
         "at_512_pieces",
         "bert-512-of-4",

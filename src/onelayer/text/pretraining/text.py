@@ -32,6 +32,8 @@ class EncodedArticles:
     starts: np.ndarray  # where each article starts in `ids`, and the end, [articles + 1] int64
     held_out: np.ndarray  # articles that are never trained on, [articles] bool
     sentence_ends: np.ndarray  # ids of full stop, question mark and exclamation mark
+    # Where a text is of several articles, which of them each word is of, [tokens] int16.
+    articles: np.ndarray | None = None
 
 
 def encode_articles(
@@ -90,14 +92,16 @@ def write_encoded(
 
 
 def encoded_articles(rows: Dataset, pieces: Sequence[str]) -> EncodedArticles:
-    """What `encode_articles` returned, as arrays; `pieces` is the vocabulary, by id."""
+    """What `encode_articles` or `mix_articles` returned, as arrays; `pieces` are all, by id."""
     ids = rows.data.column("ids")
+    mixed = "articles" in rows.column_names
     lengths = pc.list_value_length(ids).to_numpy()
     return EncodedArticles(
         pc.list_flatten(ids).to_numpy(),
         np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]),
         rows.data.column("held_out").to_numpy(),
         np.flatnonzero([piece in (".", "?", "!") for piece in pieces]),
+        pc.list_flatten(rows.data.column("articles")).to_numpy() if mixed else None,
     )
 
 
@@ -113,6 +117,7 @@ class Segments:
     ids: np.ndarray  # of the words of all segments, without special pieces, [tokens] int64
     starts: np.ndarray  # where each segment starts in `ids`, and the end, [segments + 1]
     middles: np.ndarray  # where in each segment its second half starts, [segments]
+    articles: np.ndarray | None = None  # as `EncodedArticles` has it
 
     @property
     def lengths(self) -> np.ndarray:
@@ -140,22 +145,24 @@ def segment(encoded: EncodedArticles, held_out: bool, longest: int) -> Segments:
     Raises:
         OnelayerError: no such article holds two words.
     """
-    pieces = []
+    parts = []
     for place in np.flatnonzero(encoded.held_out == held_out):
-        ids = encoded.ids[encoded.starts[place] : encoded.starts[place + 1]].astype(np.int64)
-        pieces += np.array_split(ids, -(-len(ids) // longest)) if len(ids) else []
-    pieces = [piece for piece in pieces if len(piece) >= 2]
+        words = np.arange(*encoded.starts[place : place + 2])
+        parts += np.array_split(words, -(-len(words) // longest)) if len(words) else []
+    parts = [part for part in parts if len(part) >= 2]
     kind = "held-out" if held_out else "training"
-    if not pieces:
+    if not parts:
         raise OnelayerError(
             f"pretraining.text.held_out_share: no {kind} article of two words or more is left of "
             f"{len(encoded.held_out)}"
         )
+    every = np.concatenate(parts)
     return Segments(
         kind,
-        np.concatenate(pieces),
-        np.cumsum([0] + [len(piece) for piece in pieces]),
-        np.array([_middle(piece, encoded.sentence_ends) for piece in pieces]),
+        encoded.ids[every].astype(np.int64),
+        np.cumsum([0] + [len(part) for part in parts]),
+        np.array([_middle(encoded.ids[part], encoded.sentence_ends) for part in parts]),
+        None if encoded.articles is None else encoded.articles[every],
     )
 
 

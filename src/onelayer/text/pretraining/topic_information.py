@@ -5,6 +5,10 @@ to the other: the share of topic information that it has learned. A model can pa
 are not all there is to learn. Inputs of several articles have less of it, or none, and then there
 is no share. BART, whose decoder reads the words before, has none either; of all is known how far
 their loss lies below that of frequencies.
+
+In inputs of several articles a third knows which of the words shown are of a hidden word's own
+article, and goes by their topics alone. What it tells more than the posterior of all words is what
+attention to the words of one's own article has to gain; in inputs of one article it is nothing.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,7 +26,7 @@ from onelayer.settings.pretraining import PretrainModelSettings, TrainingSetting
 from onelayer.settings.topics import LdaSettings
 from onelayer.text.pretraining import BELOW, INFORMATION
 from onelayer.text.pretraining.objectives import Objective
-from onelayer.text.pretraining.quantities import TOPICS_BELOW
+from onelayer.text.pretraining.quantities import OWN_BELOW, TOPICS_BELOW
 from onelayer.text.pretraining.storage import read_task
 from onelayer.text.pretraining.text import Segments
 from onelayer.text.pretraining.training import held_out_plan
@@ -62,41 +66,56 @@ class KnownTopics:
 
 def measure_topic_information(
     objective: Objective, text: Segments, settings: TrainingSettings, model: KnownTopics
-) -> tuple[float, float]:
-    """Losses of two that learn nothing from order, at the hidden words of held-out batches.
+) -> tuple[float, float, float]:
+    """Losses of three that learn nothing from order, at the hidden words of held-out batches.
 
     Those are of a training, under its own masks (nats a hidden word). The first has the frequencies
     with which output biases start. The second, the posterior, has the same but for words of the
     topic model: how probable they are in all it leaves, and shares that out among them by the
-    topics of the words that the input shows.
+    topics of the words that the input shows. The third goes by those alone of them that are of the
+    hidden word's article; NaN where a text is of one, and of ALBERT, which may swap its halves.
     """
-    losses = list(_losses(objective, text, settings, model)) or [(np.nan, np.nan)]
-    unigram, posterior = np.mean(losses, axis=0).tolist()
-    return unigram, posterior
+    losses = list(_losses(objective, text, settings, model)) or [(np.nan,) * 3]
+    unigram, posterior, own = np.mean(losses, axis=0).tolist()
+    return unigram, posterior, own
 
 
 def _losses(
     objective: Objective, text: Segments, settings: TrainingSettings, model: KnownTopics
-) -> Iterator[tuple[float, float]]:
+) -> Iterator[tuple[float, float, float]]:
     """Of every batch that hides a word, as held-out losses are means over batches."""
     log_unigram = objective.words.log_unigram().numpy().astype(np.float64)
     in_model = (model.place >= 0) & objective.words.predictable
     in_topics = np.exp(log_unigram[in_model]).sum()
     word_probability = model.topics.word_probability
     of_these = word_probability[:, model.place[in_model]].sum(axis=1)  # [topics]
+    in_order = text.articles is not None and objective.special == 2
     for batch in held_out_plan(objective, text, settings):
         inputs = objective.inputs(text, batch)
-        hidden = inputs["ids"].ravel()[inputs["positions"]] == MASK_ID
+        ids = inputs["ids"]
+        hidden = ids.ravel()[inputs["positions"]] == MASK_ID
         if not hidden.any():
             continue
-        rows = inputs["positions"][hidden] // inputs["ids"].shape[1]
+        rows, columns = np.divmod(inputs["positions"][hidden], ids.shape[1])
         labels = inputs["labels"][hidden]
-        shares = model.posterior(inputs["ids"])[rows]  # [hidden, topics]
-        among = np.einsum("nk,kn->n", shares, word_probability[:, model.place[labels]])
-        with np.errstate(divide="ignore"):  # of words without a place, which are not taken
-            of_topics = np.log(in_topics * among / (shares @ of_these))
         unigram = log_unigram[labels]
-        yield -unigram.mean(), -np.where(in_model[labels], of_topics, unigram).mean()
+
+        def loss(shares: np.ndarray, labels=labels, unigram=unigram) -> float:
+            """Of the hidden words, each with its topics' shares, [hidden, topics]."""
+            among = np.einsum("nk,kn->n", shares, word_probability[:, model.place[labels]])
+            with np.errstate(divide="ignore"):  # of words without a place, which are not taken
+                of_topics = np.log(in_topics * among / (shares @ of_these))
+            return -np.where(in_model[labels], of_topics, unigram).mean()
+
+        own = np.nan
+        if in_order:
+            articles = np.pad(text.articles[text.places(batch.rows)], ((0, 0), (1, 1)))
+            asked = np.column_stack([rows, articles[rows, columns]])
+            asked, which = np.unique(asked, axis=0, return_inverse=True)
+            of_article = articles[asked[:, 0]] == asked[:, 1:]
+            shown = np.where(of_article, ids[asked[:, 0]], MASK_ID)
+            own = loss(model.posterior(shown)[which])
+        yield -unigram.mean(), loss(model.posterior(ids)[rows]), own
 
 
 def unigram_loss(objective: Objective, text: Segments, settings: TrainingSettings) -> float:
@@ -122,25 +141,29 @@ def measure_learned(
         Rows `tokens`, `seed` (text; `all` for the mean over seeds with Student's 95% interval),
         `quantity`, `value`, `low`, `high`, `n`: how far the held-out loss lies below that of
         frequencies (`below_frequencies`, nats a word). Where all words to predict are behind masks,
-        unlike BART's, the same of topics (`topics_below_frequencies`; below 0 they mislead), and,
-        where that is above 0 in every training, the one as a share of the other
-        (`topic_information`).
+        unlike BART's, the same of topics (`topics_below_frequencies`; below 0 they mislead), of
+        those of the hidden word's article where a text is of several
+        (`own_topics_below_frequencies`), and, where the former is above 0 in every training, what
+        is learned as a share of it (`topic_information`).
     """
-    parts, topics = [], []
+    parts: list[pd.DataFrame] = []
+    topics: list[dict[str, float]] = []
     for training, history in zip(trainings, histories, strict=True):
         rows = pd.read_parquet(history)
         objective, _, held_out = read_task(text, pieces, training)
         if hidden := (rows["quantity"] == HIDDEN).any():  # alike in all of a model
-            unigram, posterior = measure_topic_information(objective, held_out, training, model)
-            topics.append(unigram - posterior)
+            of = objective, held_out, training, model
+            unigram, posterior, own = measure_topic_information(*of)
+            told = {TOPICS_BELOW: unigram - posterior, OWN_BELOW: unigram - own}
+            topics.append(told if np.isfinite(own) else {TOPICS_BELOW: told[TOPICS_BELOW]})
         else:
             unigram = unigram_loss(objective, held_out, training)
         rows = rows.query("split == 'held-out' and tokens > 0").sort_values("tokens")
         rows = rows[rows["quantity"] == (HIDDEN if hidden else "loss")]
         part = rows[["tokens"]].assign(**{BELOW: unigram - rows["value"]})
-        parts.append(part.assign(**{TOPICS_BELOW: topics[-1]}) if hidden else part)
-    asked = [BELOW, TOPICS_BELOW] if topics else [BELOW]
-    if topics and min(topics) > 0:
+        parts.append(part.assign(**topics[-1]) if hidden else part)
+    asked = [BELOW, *(topics[0] if topics else ())]
+    if topics and min(one[TOPICS_BELOW] for one in topics) > 0:
         parts = [part.assign(**{INFORMATION: part[BELOW] / part[TOPICS_BELOW]}) for part in parts]
         asked.append(INFORMATION)
     seeds = [training.seed for training in trainings]

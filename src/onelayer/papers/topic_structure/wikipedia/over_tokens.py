@@ -16,7 +16,7 @@ from onelayer.papers.topic_structure.wikipedia.probe.value_circuit import GAP, O
 from onelayer.settings.models import ModelSettings, SeriesModel
 from onelayer.settings.topic_structure import NamedModel, by_name
 from onelayer.text.pretraining import BELOW, INFORMATION
-from onelayer.text.pretraining.quantities import TOPICS_BELOW
+from onelayer.text.pretraining.quantities import OWN_BELOW, TOPICS_BELOW
 
 KEYS = ["model", "tokens_seen", "overlap", "threshold", SEED]
 RATIOS = {"attention_ratio": "attention", "embedding_cosine_ratio": "embedding layer, cosine"}
@@ -27,6 +27,7 @@ QUANTITIES = [
     INFORMATION,
     BELOW,
     TOPICS_BELOW,
+    OWN_BELOW,
     *(f"{of}{suffix}" for of in (*RATIOS, GAP) for suffix in SUFFIXES),
 ]
 TITLE = "Topic structure against tokens seen"

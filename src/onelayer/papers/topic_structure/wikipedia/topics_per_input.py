@@ -26,7 +26,7 @@ from onelayer.papers.topic_structure.wikipedia.probe.labels import tightest_vari
 from onelayer.papers.topic_structure.wikipedia.tables import MATTERS, beside_null, over_null
 from onelayer.settings.models import PretrainedModel
 from onelayer.settings.topic_structure import NamedModel
-from onelayer.text.pretraining.quantities import TOPICS_BELOW
+from onelayer.text.pretraining.quantities import OWN_BELOW, TOPICS_BELOW
 
 KEYS = ["model", "order", "articles", "probed", "overlap", "threshold", SEED]
 RATIO, CORRECTED = "attention_ratio", "attention_ratio_null_corrected"
@@ -75,16 +75,19 @@ def assemble(
 
     Returns:
         `attention_ratio` and what stands behind it; what is `most_learned`
-        (`most_below_frequencies`), and what topics tell there (`topics_below_frequencies`).
+        (`most_below_frequencies`), and what topics tell there of a
+        hidden word (`topics_below_frequencies`; `own_topics_below_frequencies`: those of the words
+        of its own article).
     """
     parts = []
     for model, one, other, shares in zip(models, articles, inputs, snapshots, strict=True):
         order, count = order_of(model.settings)
         measured = tightest_variant(one).assign(probed=ARTICLES)
         place = measured.iloc[0][["overlap", "threshold", "probed"]].to_dict()
-        of_all = shares[(shares["quantity"] == TOPICS_BELOW) & (shares[SEED] == ALL)]
-        learned_most = [most_learned(shares).assign(quantity=MOST), of_all.iloc[-1:]]
-        learned_most = pd.concat(learned_most)[["quantity", SEED, "value", "low", "high", "n"]]
+        told = shares[shares["quantity"].isin([TOPICS_BELOW, OWN_BELOW]) & (shares[SEED] == ALL)]
+        told = told.drop_duplicates("quantity", keep="last")
+        learned_most = pd.concat([most_learned(shares).assign(quantity=MOST), told])
+        learned_most = learned_most[["quantity", SEED, "value", "low", "high", "n"]]
         rows = pd.concat([measured, learned_most.assign(**place), other])
         rows["probed"] = rows["probed"].fillna("inputs, words " + rows.get("pairs", "").astype(str))
         rows = over_seeds.explained(rows, model.settings).assign(
@@ -93,7 +96,7 @@ def assemble(
             articles=count,
             verdict=over_seeds.undecided(model.settings),
         )
-        parts.append(rows[rows["quantity"].str.startswith((RATIO, MOST, TOPICS_BELOW))])
+        parts.append(rows[rows["quantity"].str.startswith((RATIO, MOST, TOPICS_BELOW, OWN_BELOW))])
     return pd.concat(parts, ignore_index=True).drop(columns="pairs", errors="ignore")
 
 
@@ -170,7 +173,7 @@ def readable(rows: pd.DataFrame, model: str, probed: str) -> dict[str, str]:
         "z": number(by[f"{RATIO}_z"]["value"], 1),
         "above its null": worded(by[RATIO]),
     }
-    for quantity in (MOST, TOPICS_BELOW):
+    for quantity in (q for q in (MOST, TOPICS_BELOW, OWN_BELOW) if q in by):
         row[f"{quantity.replace('_', ' ')} [95%]"] = interval_of(by.get(quantity), 2)
     others = {MORE: "after one article", BAGS: "with words in order", OF_ONE: "after bags of one"}
     others |= {USUAL: "with the usual masks", TIED: "with tied embeddings"}
@@ -207,6 +210,9 @@ def readable(rows: pd.DataFrame, model: str, probed: str) -> dict[str, str]:
         "the usual. "
         f"{MATTERS:g}, a tenth of BERT's published effect, is what would matter.",
         LEARNED_NOTE,
+        "Own topics below frequencies: those of the words in sight that are of a hidden word's own "
+        "article; as much as topics of all words in sight tell less is what attention to its own "
+        "article has to gain.",
         over_seeds.NOTE,
     ],
     readable=readable,
