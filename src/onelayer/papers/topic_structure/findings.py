@@ -205,10 +205,10 @@ def _after_pieces(name: str, model: str, subject: str, longer: str = "") -> Rema
     return _topics_after(f"one_article{name}", *models, subject, of_four)
 
 
-def _at_512(model: str, subject: str) -> list[Finding | Remark]:
+def _at_512(model: str, subject: str, longer: str = "") -> list[Finding | Remark]:
     """Bags of one and of four articles in inputs long enough for four."""
-    name = f"at_512_{model.replace('-512', '').replace('-', '_')}"
-    one, four = f"{model}-bag-of-1", f"{model}-bag-of-4"
+    name = f"at_512_{model}{longer}".replace("-512", "").replace("-", "_")
+    one, four = f"{model}-bag-of-1{longer}", f"{model}-bag-of-4{longer}"
     of_one, of_four = (
         f"{subject} {_READ_BAGS.format(articles)}{_AT_512}"
         for articles in ("single articles", "four articles")
@@ -457,6 +457,7 @@ WIKIPEDIA: list[Finding | Remark] = [
         **_comparing("attends {}more within topics than one that read those of single articles so"),
     ),
     *(one for of in _BAGS_AT_512.items() for one in _at_512(*of)),
+    *_at_512("bert-512", "a small BERT of ten million tokens", "-longer"),
     Remark(
         "what_topics_tell_at_512",
         "topic_structure/topics_per_input",
