@@ -469,11 +469,12 @@ WIKIPEDIA: list[Finding | Remark] = [
     Remark(
         "own_topics_at_512",
         "topic_structure/topics_per_input",
-        _TOPICS_TELL | {"model": "bert-512-of-4", "quantity": "own_topics_below_frequencies"},
-        "In inputs of pieces of four articles, up to 512 tokens, topics of the words of a hidden "
-        "word's own article tell {it:2} nats a word more than frequencies do, those of all words "
-        "{all:2}.",
-        beside={"all": _TOPICS_TELL | {"model": "bert-512-of-4"}},
+        _TOPICS_TELL
+        | {"model": "bert-512-bag-of-4-longer", "quantity": "own_topics_below_frequencies"},
+        "In inputs of the words of four articles, up to 512 tokens of them, topics of the words of "
+        "a hidden word's own article tell {it:2} nats a word more than frequencies do, those of "
+        "all words {all:2}.",
+        beside={"all": _TOPICS_TELL | {"model": "bert-512-bag-of-4-longer"}},
     ),
     _several(
         "at_512_pieces",
