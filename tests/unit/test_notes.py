@@ -565,6 +565,37 @@ def test_across_articles_an_output_layer_of_its_own_leaves_attention_below_its_n
     assert verdicts["bert-usual"] == "negligible"
 
 
+def test_in_longer_inputs_nothing_is_learned_from_four_articles_within_three_million_tokens():
+    assert "after bags or pieces of four no model is, with one layer or with two" in NOTES
+    folder = REFERENCE / "beside/at_512/tables/topic_structure"
+    table = read_csv(folder / "topics_per_input.csv")
+    learned = rows(table, quantity="most_below_frequencies").set_index("model")["low"] > 0
+    assert set(learned.index[learned]) == {
+        "bert-512-one",
+        *(f"{name}-512-bag-of-1" for name in ("bert", "roberta", "bart", "electra")),
+    }
+    told = rows(table, quantity="topics_below_frequencies").set_index("model")["value"]
+    share = told["bert-512-bag-of-4"] / told["bert-512-bag-of-1"]
+    assert "Then topics tell a third of what they" in NOTES and share == pytest.approx(
+        1 / 3, abs=0.02
+    )
+    for quantity in ("over_bag_of_one", "over_words_in_order", "over_one_article"):
+        of_four = rows(table, quantity=quantity)
+        of_four = of_four[of_four["model"].str.contains("of-4")]
+        assert set(of_four["verdict"]) == {"not reached"}
+    assert "ELECTRA attends within topics; nothing else here does" in NOTES
+    attention = rows(table, quantity="attention_ratio", probed="articles").set_index("model")
+    found = attention["verdict"].isin(["reproduced", "larger", "smaller"])
+    assert attention.index[found].tolist() == ["electra-512-bag-of-1"]
+    values = rows(
+        read_csv(folder / "value_circuit.csv"), quantity="value_circuit_gap", reading=OUTPUT
+    ).set_index("model")["verdict"]
+    for name in ("bert", "roberta", "bart"):
+        assert values[f"{name}-512-bag-of-1"] == "reproduced"
+        assert values[f"{name}-512-bag-of-4"] == "not reached"
+    assert values["electra-512-bag-of-1"] == "opposite"
+
+
 @pytest.fixture(scope="module")
 def other_seeds() -> dict[str, pd.DataFrame]:
     return read_tables(sorted(REFERENCE.glob("beside/other_seeds/tables/*/*.csv")))

@@ -236,7 +236,8 @@ class InputSettings(Block):
     piece: int = Field(6, ge=1)
     """Consecutive words of a piece (words)."""
     draws: int = Field(1, ge=1, le=100)
-    """Of `drawn` words: so many texts in place of each, so that none is seen twice (texts)."""
+    """So many texts in place of each, so that none is seen twice: words drawn anew, or an article
+    each time among others (texts)."""
     seed: Seed = 0
     """Seed of which articles stand together, and of what is shuffled or drawn."""
 

@@ -173,7 +173,10 @@ _AFTER_FOUR = {
     "_electra": ("electra", "a small ELECTRA"),
 }
 _MORE = _comparing("attends {}more within topics than one that read articles one by one")
-_AT_512 = ", up to 512 tokens of them in an input,"
+_READ_ONE_AT_512, _READ_FOUR_AT_512 = (
+    f"{_READ_BAGS.format(articles)}, up to 512 tokens of them in an input,"
+    for articles in ("single articles", "four articles")
+)
 _BAGS_AT_512 = {
     "bert-512": "a small BERT",
     "roberta-512": "a small RoBERTa",
@@ -205,14 +208,11 @@ def _after_pieces(name: str, model: str, subject: str, longer: str = "") -> Rema
     return _topics_after(f"one_article{name}", *models, subject, of_four)
 
 
-def _at_512(model: str, subject: str, longer: str = "") -> list[Finding | Remark]:
+def _at_512(model: str, subject: str, how: str = "") -> list[Finding | Remark]:
     """Bags of one and of four articles in inputs long enough for four."""
-    name = f"at_512_{model}{longer}".replace("-512", "").replace("-", "_")
-    one, four = f"{model}-bag-of-1{longer}", f"{model}-bag-of-4{longer}"
-    of_one, of_four = (
-        f"{subject} {_READ_BAGS.format(articles)}{_AT_512}"
-        for articles in ("single articles", "four articles")
-    )
+    name = f"at_512_{model}{how}".replace("-512", "").replace("-", "_")
+    one, four = f"{model}-bag-of-1{how}", f"{model}-bag-of-4{how}"
+    of_one, of_four = f"{subject} {_READ_ONE_AT_512}", f"{subject} {_READ_FOUR_AT_512}"
     than_one = "attends {}more within topics than one that read those of single articles so"
     return [
         _several(name, four, of_four, "over_bag_of_one", **_comparing(than_one)),
@@ -225,8 +225,6 @@ def _at_512(model: str, subject: str, longer: str = "") -> list[Finding | Remark
             "one that read those of four articles so knows {four:2} more.",
             beside={"four": _LEARNED | {"model": four}},
         ),
-        *_values(f"{name}_of_one", one, of_one),
-        *_values(name, four, of_four),
     ]
 
 
@@ -457,7 +455,7 @@ WIKIPEDIA: list[Finding | Remark] = [
         **_comparing("attends {}more within topics than one that read those of single articles so"),
     ),
     *(one for of in _BAGS_AT_512.items() for one in _at_512(*of)),
-    *_at_512("bert-512", "a small BERT of ten million tokens", "-longer"),
+    *_at_512("bert-512", "a small BERT that never read an input twice and", "-anew"),
     Remark(
         "what_topics_tell_at_512",
         "topic_structure/topics_per_input",
@@ -470,11 +468,11 @@ WIKIPEDIA: list[Finding | Remark] = [
         "own_topics_at_512",
         "topic_structure/topics_per_input",
         _TOPICS_TELL
-        | {"model": "bert-512-bag-of-4-longer", "quantity": "own_topics_below_frequencies"},
+        | {"model": "bert-512-bag-of-4-anew", "quantity": "own_topics_below_frequencies"},
         "In inputs of the words of four articles, up to 512 tokens of them, topics of the words of "
         "a hidden word's own article tell {it:2} nats a word more than frequencies do, those of "
         "all words {all:2}.",
-        beside={"all": _TOPICS_TELL | {"model": "bert-512-bag-of-4-longer"}},
+        beside={"all": _TOPICS_TELL | {"model": "bert-512-bag-of-4-anew"}},
     ),
     _several(
         "at_512_pieces",
@@ -485,7 +483,7 @@ WIKIPEDIA: list[Finding | Remark] = [
     _several(
         "at_512_in_order",
         "bert-512-bag-of-4",
-        f"{_OF_BAGS.format('four articles')}{_AT_512}",
+        f"a small BERT {_READ_FOUR_AT_512}",
         "over_words_in_order",
         **_comparing("attends {}more within topics than one that read them in order"),
         predicted="opposite",
@@ -507,7 +505,25 @@ WIKIPEDIA: list[Finding | Remark] = [
             ("dropout", "a small BERT trained with dropout", "trained without", "undecided"),
         )
     ),
-    *_values("at_512_pieces", "bert-512-of-4", f"a small BERT {_READ_FOUR}, up to 512 tokens,"),
+    *(
+        values
+        for name, model, subject in (
+            ("bert_of_one", "bert-512-bag-of-1", f"a small BERT {_READ_ONE_AT_512}"),
+            ("bert", "bert-512-bag-of-4", f"a small BERT {_READ_FOUR_AT_512}"),
+            ("roberta", "roberta-512-bag-of-4", f"a small RoBERTa {_READ_FOUR_AT_512}"),
+            ("bart", "bart-512-bag-of-4", f"a small BART {_READ_FOUR_AT_512}"),
+            ("pieces", "bert-512-of-4", f"a small BERT {_READ_FOUR}, up to 512 tokens,"),
+            (
+                "bert_anew",
+                "bert-512-bag-of-4-anew",
+                f"a small BERT that never read an input twice and {_READ_FOUR_AT_512}",
+            ),
+        )
+        for values in _values(f"at_512_{name}", model, subject)[:1]
+    ),
+    *_values(
+        "at_512_electra_of_one", "electra-512-bag-of-1", f"a small ELECTRA {_READ_ONE_AT_512}"
+    ),
     *(
         _above_null(
             name,

@@ -7,6 +7,7 @@ words are drawn from the topics of the fitted topic model, as the theory has it.
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 import numpy as np
 import pandas as pd
@@ -28,7 +29,9 @@ ALIKE = 32  # groups among which articles of about one length are chosen
 def mix_articles(
     encoded: EncodedArticles, settings: InputSettings, word_probability: np.ndarray | None = None
 ) -> Dataset:
-    """Every article once, several in one text; or as many words drawn from topics.
+    """Every article, several in one text; or as many words drawn from topics.
+
+    Once, or of `draws` texts each time among others.
 
     Articles of about one length stand together, so that their pieces end together; what is held
     out stays so. `word_probability` is, for `drawn` words, P(piece | topic), [topics, pieces].
@@ -48,7 +51,9 @@ def mix_articles(
     rows = []
     for held_out in (False, True):
         rng = generator("inputs", settings.seed, settings.articles, held_out)
-        for group in _groups(encoded, held_out, settings.articles, rng):
+        again = 1 if drawn or held_out else settings.draws
+        groups = (_groups(encoded, held_out, settings.articles, rng) for _ in range(again))
+        for group in chain.from_iterable(groups):
             texts = [encoded.ids[encoded.starts[a] : encoded.starts[a + 1]] for a in group]
             for _ in range(settings.draws if drawn and not held_out else 1):
                 if drawn:
