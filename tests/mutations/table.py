@@ -1737,6 +1737,13 @@ FAULTS = [
         "a hidden word's own article is what is left out",
     ),
     Fault(
+        "text/pretraining/inputs.py",
+        "again = 1 if drawn or held_out else settings.draws",
+        "again = 1 if drawn else settings.draws",
+        "tests/unit/test_inputs.py::test_an_article_stands_among_others_every_time",
+        "held-out articles are read several times, too",
+    ),
+    Fault(
         "papers/topic_structure/wikipedia/topics_per_input.py",
         '["layers", "width", "dropout"]',
         '["layers", "width"]',

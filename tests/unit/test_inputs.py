@@ -43,6 +43,20 @@ def mixed(**settings):
     return articles, mix_articles(articles, InputSettings(**settings))
 
 
+def test_an_article_stands_among_others_every_time():
+    once, three = (mixed(articles=4, order="shuffled", draws=draws)[1] for draws in (1, 3))
+    held_out, training = (
+        [[row["ids"] for row in rows if row["held_out"] == half] for rows in (once, three)]
+        for half in (True, False)
+    )
+    assert held_out[1] == held_out[0]
+    assert training[1][: len(training[0])] == training[0]
+    words = [Counter(word for text in texts for word in text) for texts in training]
+    assert words[1] == {word: 3 * count for word, count in words[0].items()}
+    together = {tuple(sorted(text)) for text in training[1]}
+    assert len(together) > 0.9 * len(training[1])  # hardly any stand together again
+
+
 @pytest.mark.parametrize("held_out", [False, True])
 @pytest.mark.parametrize("order", ["pieces", "shuffled"])
 def test_every_article_is_read_once_whatever_it_stands_beside(order, held_out):

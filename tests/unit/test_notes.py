@@ -596,6 +596,26 @@ def test_in_longer_inputs_nothing_is_learned_from_four_articles_within_three_mil
     assert values["electra-512-bag-of-1"] == "opposite"
 
 
+def test_of_inputs_that_are_never_read_twice_four_articles_are_not_learned_either():
+    assert "Refuted again" in NOTES and "BERT does not begin to learn it within these" in NOTES
+    tables = {
+        run: read_csv(REFERENCE / f"beside/{run}/tables/topic_structure/topics_per_input.csv")
+        for run in ("at_512_anew", "seen_words")
+    }
+    below, told, own = (
+        rows(tables["at_512_anew"], quantity=f"{of}below_frequencies").set_index("model")
+        for of in ("most_", "topics_", "own_topics_")
+    )
+    one, four = "bert-512-bag-of-1-anew", "bert-512-bag-of-4-anew"
+    assert below.loc[one, "low"] > 0 > below.loc[four, "high"]
+    assert own.loc[one, "value"] == pytest.approx(told.loc[one, "value"], rel=1e-4)
+    assert own.loc[four, "low"] > 2 * told.loc[four, "high"]
+    drawn = rows(tables["seen_words"], model="bert-seen-drawn", probed="articles")
+    drawn = drawn.set_index("quantity")
+    assert drawn.loc["most_below_frequencies", "low"] > 0
+    assert drawn.loc["topics_below_frequencies", "low"] > 5 * told.loc[four, "value"]
+
+
 @pytest.fixture(scope="module")
 def other_seeds() -> dict[str, pd.DataFrame]:
     return read_tables(sorted(REFERENCE.glob("beside/other_seeds/tables/*/*.csv")))
