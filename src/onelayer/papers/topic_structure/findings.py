@@ -177,6 +177,7 @@ _READ_ONE_AT_512, _READ_FOUR_AT_512 = (
     f"{_READ_BAGS.format(articles)}, up to 512 tokens of them in an input,"
     for articles in ("single articles", "four articles")
 )
+_NEVER_TWICE = "a small BERT that never read an input twice and"
 _BAGS_AT_512 = {
     "bert-512": "a small BERT",
     "roberta-512": "a small RoBERTa",
@@ -455,7 +456,26 @@ WIKIPEDIA: list[Finding | Remark] = [
         **_comparing("attends {}more within topics than one that read those of single articles so"),
     ),
     *(one for of in _BAGS_AT_512.items() for one in _at_512(*of)),
-    *_at_512("bert-512", "a small BERT that never read an input twice and", "-anew"),
+    *_at_512("bert-512", _NEVER_TWICE, "-anew"),
+    _several(
+        "at_512_bert_anew_of_two",
+        "bert-512-bag-of-2-anew",
+        f"{_NEVER_TWICE} {_READ_BAGS.format('two articles')}, up to 512 tokens of them in an input,",
+        "over_bag_of_one",
+        **_comparing("attends {}more within topics than one that read those of single articles so"),
+    ),
+    Remark(
+        "learned_at_512_bert_anew_of_two",
+        "topic_structure/topics_per_input",
+        _LEARNED | {"model": "bert-512-bag-of-2-anew"},
+        "Of words to predict one that read those of two articles so knows {it:2} nats a word more; "
+        "topics of all words in sight tell {all:2}, those of its own article {own:2}.",
+        beside={
+            "all": _TOPICS_TELL | {"model": "bert-512-bag-of-2-anew"},
+            "own": _TOPICS_TELL
+            | {"model": "bert-512-bag-of-2-anew", "quantity": "own_topics_below_frequencies"},
+        },
+    ),
     Remark(
         "what_topics_tell_at_512",
         "topic_structure/topics_per_input",
@@ -516,7 +536,7 @@ WIKIPEDIA: list[Finding | Remark] = [
             (
                 "bert_anew",
                 "bert-512-bag-of-4-anew",
-                f"a small BERT that never read an input twice and {_READ_FOUR_AT_512}",
+                f"{_NEVER_TWICE} {_READ_FOUR_AT_512}",
             ),
         )
         for values in _values(f"at_512_{name}", model, subject)[:1]
