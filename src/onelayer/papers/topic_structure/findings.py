@@ -173,9 +173,9 @@ _AFTER_FOUR = {
     "_electra": ("electra", "a small ELECTRA"),
 }
 _MORE = _comparing("attends {}more within topics than one that read articles one by one")
-_READ_ONE_AT_512, _READ_FOUR_AT_512 = (
+_READ_ONE_AT_512, _READ_TWO_AT_512, _READ_FOUR_AT_512 = (
     f"{_READ_BAGS.format(articles)}, up to 512 tokens of them in an input,"
-    for articles in ("single articles", "four articles")
+    for articles in ("single articles", "two articles", "four articles")
 )
 _NEVER_TWICE = "a small BERT that never read an input twice and"
 _BAGS_AT_512 = {
@@ -460,7 +460,7 @@ WIKIPEDIA: list[Finding | Remark] = [
     _several(
         "at_512_bert_anew_of_two",
         "bert-512-bag-of-2-anew",
-        f"{_NEVER_TWICE} {_READ_BAGS.format('two articles')}, up to 512 tokens of them in an input,",
+        f"{_NEVER_TWICE} {_READ_TWO_AT_512}",
         "over_bag_of_one",
         **_comparing("attends {}more within topics than one that read those of single articles so"),
     ),

@@ -210,8 +210,8 @@ def readable(rows: pd.DataFrame, model: str, probed: str) -> dict[str, str]:
         "the usual. "
         f"{MATTERS:g}, a tenth of BERT's published effect, is what would matter.",
         LEARNED_NOTE,
-        "Own topics below frequencies: what topics tell by those words in sight alone that are of a "
-        "hidden word's own article. How much more that is than by all words in sight is what "
+        "Own topics below frequencies: what topics tell by those words in sight alone that are of "
+        "a hidden word's own article. How much more that is than by all words in sight is what "
         "attention to its own article could gain at most.",
         over_seeds.NOTE,
     ],
