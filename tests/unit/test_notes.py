@@ -607,7 +607,24 @@ def test_of_inputs_that_are_never_read_twice_four_articles_are_not_learned_eithe
         for of in ("most_", "topics_", "own_topics_")
     )
     one, four = "bert-512-bag-of-1-anew", "bert-512-bag-of-4-anew"
-    assert below.loc[one, "low"] > 0 > below.loc[four, "high"]
+    two = "bert-512-bag-of-2-anew"
+    assert below.loc[one, "low"] > 0 > below.loc[[two, four], "high"].max()
+    assert told.loc[two, "value"] / told.loc[four, "value"] == pytest.approx(2, abs=0.1)
+    assert "the values of each of its three trainings lie more than three standard" in NOTES
+    folder = REFERENCE / "beside/at_512_anew/tables/topic_structure"
+    values, attention = (
+        read_csv(folder / f"{of}.csv") for of in ("value_circuit", "topics_per_input")
+    )
+    values = values[(values["model"] == two) & (values["reading"] == OUTPUT)]
+    attention = attention[(attention["model"] == two) & (attention["probed"] == "articles")]
+    for table, quantity, found in (
+        (values, "value_circuit_gap_z", True),
+        (attention, "attention_ratio_z", False),
+    ):
+        z = table.loc[(table["quantity"] == quantity) & (table["seed"] != ALL), "value"]
+        assert len(z) == 3 and ((z > 3) == found).all()
+    gap = rows(values, quantity="value_circuit_gap").iloc[0]
+    assert gap["low"] < 0 < gap["high"]
     assert own.loc[one, "value"] == pytest.approx(told.loc[one, "value"], rel=1e-4)
     assert own.loc[four, "low"] > 2 * told.loc[four, "high"]
     drawn = rows(tables["seen_words"], model="bert-seen-drawn", probed="articles")

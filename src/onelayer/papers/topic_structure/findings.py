@@ -533,11 +533,7 @@ WIKIPEDIA: list[Finding | Remark] = [
             ("roberta", "roberta-512-bag-of-4", f"a small RoBERTa {_READ_FOUR_AT_512}"),
             ("bart", "bart-512-bag-of-4", f"a small BART {_READ_FOUR_AT_512}"),
             ("pieces", "bert-512-of-4", f"a small BERT {_READ_FOUR}, up to 512 tokens,"),
-            (
-                "bert_anew",
-                "bert-512-bag-of-4-anew",
-                f"{_NEVER_TWICE} {_READ_FOUR_AT_512}",
-            ),
+            ("bert_anew", "bert-512-bag-of-4-anew", f"{_NEVER_TWICE} {_READ_FOUR_AT_512}"),
         )
         for values in _values(f"at_512_{name}", model, subject)[:1]
     ),
