@@ -583,7 +583,7 @@ def test_in_longer_inputs_nothing_is_learned_from_four_articles_within_three_mil
         of_four = rows(table, quantity=quantity)
         of_four = of_four[of_four["model"].str.contains("of-4")]
         assert set(of_four["verdict"]) == {"not reached"}
-    assert "ELECTRA attends within topics; nothing else here does" in NOTES
+    assert "ELECTRA attends within topics; of nothing else here is that decided" in NOTES
     attention = rows(table, quantity="attention_ratio", probed="articles").set_index("model")
     found = attention["verdict"].isin(["reproduced", "larger", "smaller"])
     assert attention.index[found].tolist() == ["electra-512-bag-of-1"]
