@@ -222,8 +222,9 @@ def _at_512(model: str, subject: str, how: str = "") -> list[Finding | Remark]:
             f"learned_{name}",
             "topic_structure/topics_per_input",
             _LEARNED | {"model": one},
-            f"Of words to predict {of_one} knows {{it:2}} nats a word more than frequencies tell; "
-            "one that read those of four articles so knows {four:2} more.",
+            f"Of words to predict {of_one} knows {{it:2}} nats a word more than frequencies tell, "
+            "at the snapshot at which this is surest; one that read those of four articles so "
+            "{four:2}.",
             beside={"four": _LEARNED | {"model": four}},
         ),
     ]
@@ -468,8 +469,9 @@ WIKIPEDIA: list[Finding | Remark] = [
         "learned_at_512_bert_anew_of_two",
         "topic_structure/topics_per_input",
         _LEARNED | {"model": "bert-512-bag-of-2-anew"},
-        "Of words to predict one that read those of two articles so knows {it:2} nats a word more; "
-        "topics of all words in sight tell {all:2}, those of its own article {own:2}.",
+        f"Of words to predict {_NEVER_TWICE} {_READ_TWO_AT_512} knows {{it:2}} nats a word more "
+        "than frequencies tell; topics of all words in sight tell {all:2}, those of its own "
+        "article {own:2}.",
         beside={
             "all": _TOPICS_TELL | {"model": "bert-512-bag-of-2-anew"},
             "own": _TOPICS_TELL
