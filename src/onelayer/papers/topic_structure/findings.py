@@ -173,6 +173,10 @@ _AFTER_FOUR = {
     "_electra": ("electra", "a small ELECTRA"),
 }
 _MORE = _comparing("attends {}more within topics than one that read articles one by one")
+_THAN_ONE, _THAN_IN_ORDER = (
+    _comparing(f"attends {{}}more within topics than one that read {what}")
+    for what in ("those of single articles so", "them in order")
+)
 _READ_ONE_AT_512, _READ_TWO_AT_512, _READ_FOUR_AT_512 = (
     f"{_READ_BAGS.format(articles)}, up to 512 tokens of them in an input,"
     for articles in ("single articles", "two articles", "four articles")
@@ -201,6 +205,18 @@ def _topics_after(name: str, one: str, four: str, subject: str, of_four: str) ->
     )
 
 
+def _what_topics_tell(name: str, model: str, of_four: str) -> Remark:
+    """What there is to learn from inputs of one article, and of four."""
+    return Remark(
+        f"what_topics_tell{name}",
+        "topic_structure/topics_per_input",
+        _TOPICS_TELL | {"model": f"{model}-bag-of-1"},
+        "Of hidden words in inputs of one article topics tell {it:2} nats a word more than "
+        f"frequencies do; in {of_four} {{four:2}}.",
+        beside={"four": _TOPICS_TELL | {"model": f"{model}-bag-of-4"}},
+    )
+
+
 def _after_pieces(name: str, model: str, subject: str, longer: str = "") -> Remark:
     """That of pieces of four articles in turn."""
     models = f"{model}-one{longer}", f"{model}-of-4{longer}"
@@ -214,9 +230,8 @@ def _at_512(model: str, subject: str, how: str = "") -> list[Finding | Remark]:
     name = f"at_512_{model}{how}".replace("-512", "").replace("-", "_")
     one, four = f"{model}-bag-of-1{how}", f"{model}-bag-of-4{how}"
     of_one, of_four = f"{subject} {_READ_ONE_AT_512}", f"{subject} {_READ_FOUR_AT_512}"
-    than_one = "attends {}more within topics than one that read those of single articles so"
     return [
-        _several(name, four, of_four, "over_bag_of_one", **_comparing(than_one)),
+        _several(name, four, of_four, "over_bag_of_one", **_THAN_ONE),
         _topics_after(name, one, four, of_one, "the words of four articles"),
         Remark(
             f"learned_{name}",
@@ -419,14 +434,7 @@ WIKIPEDIA: list[Finding | Remark] = [
     ),
     *(_after_pieces(name, *of) for name, of in _AFTER_FOUR.items()),
     _after_pieces("_longer", "bert", "a small BERT of ten million tokens", "-longer"),
-    Remark(
-        "what_topics_tell",
-        "topic_structure/topics_per_input",
-        _TOPICS_TELL | {"model": "bert-bag-of-1"},
-        "Of hidden words in inputs of one article topics tell {it:2} nats a word more than "
-        "frequencies do; in inputs of four articles {four:2}.",
-        beside={"four": _TOPICS_TELL | {"model": "bert-bag-of-4"}},
-    ),
+    _what_topics_tell("", "bert", "inputs of four articles"),
     _topics_after(
         "bags",
         "bert-bag-of-1",
@@ -440,7 +448,7 @@ WIKIPEDIA: list[Finding | Remark] = [
             f"bert-bag-of-{number}",
             _OF_BAGS.format(what),
             "over_words_in_order",
-            **_comparing("attends {}more within topics than one that read them in order"),
+            **_THAN_IN_ORDER,
             predicted=predicted,
             refuted_if_undecided=predicted != "undecided",
         )
@@ -454,7 +462,7 @@ WIKIPEDIA: list[Finding | Remark] = [
         "bert-bag-of-4",
         _OF_BAGS.format("four articles"),
         "over_bag_of_one",
-        **_comparing("attends {}more within topics than one that read those of single articles so"),
+        **_THAN_ONE,
     ),
     *(one for of in _BAGS_AT_512.items() for one in _at_512(*of)),
     *_at_512("bert-512", _NEVER_TWICE, "-anew"),
@@ -463,7 +471,7 @@ WIKIPEDIA: list[Finding | Remark] = [
         "bert-512-bag-of-2-anew",
         f"{_NEVER_TWICE} {_READ_TWO_AT_512}",
         "over_bag_of_one",
-        **_comparing("attends {}more within topics than one that read those of single articles so"),
+        **_THAN_ONE,
     ),
     Remark(
         "learned_at_512_bert_anew_of_two",
@@ -478,14 +486,7 @@ WIKIPEDIA: list[Finding | Remark] = [
             | {"model": "bert-512-bag-of-2-anew", "quantity": "own_topics_below_frequencies"},
         },
     ),
-    Remark(
-        "what_topics_tell_at_512",
-        "topic_structure/topics_per_input",
-        _TOPICS_TELL | {"model": "bert-512-bag-of-1"},
-        "Of hidden words in inputs of one article topics tell {it:2} nats a word more than "
-        "frequencies do; in inputs of four articles, up to 512 tokens of them, {four:2}.",
-        beside={"four": _TOPICS_TELL | {"model": "bert-512-bag-of-4"}},
-    ),
+    _what_topics_tell("_at_512", "bert-512", "inputs of four articles, up to 512 tokens of them,"),
     Remark(
         "own_topics_at_512",
         "topic_structure/topics_per_input",
@@ -507,7 +508,7 @@ WIKIPEDIA: list[Finding | Remark] = [
         "bert-512-bag-of-4",
         f"a small BERT {_READ_FOUR_AT_512}",
         "over_words_in_order",
-        **_comparing("attends {}more within topics than one that read them in order"),
+        **_THAN_IN_ORDER,
         predicted="opposite",
     ),
     *(

@@ -89,6 +89,14 @@ def _losses(
     in_topics = np.exp(log_unigram[in_model]).sum()
     word_probability = model.topics.word_probability
     of_these = word_probability[:, model.place[in_model]].sum(axis=1)  # [topics]
+
+    def loss(labels: np.ndarray, shares: np.ndarray) -> float:
+        """Of hidden words, [hidden], each with its topics' shares, [hidden, topics]."""
+        among = np.einsum("nk,kn->n", shares, word_probability[:, model.place[labels]])
+        with np.errstate(divide="ignore"):  # of words without a place, which are not taken
+            of_topics = np.log(in_topics * among / (shares @ of_these))
+        return -np.where(in_model[labels], of_topics, log_unigram[labels]).mean()
+
     in_order = text.articles is not None and objective.special == 2
     for batch in held_out_plan(objective, text, settings):
         inputs = objective.inputs(text, batch)
@@ -98,15 +106,6 @@ def _losses(
             continue
         rows, columns = np.divmod(inputs["positions"][hidden], ids.shape[1])
         labels = inputs["labels"][hidden]
-        unigram = log_unigram[labels]
-
-        def loss(shares: np.ndarray, labels=labels, unigram=unigram) -> float:
-            """Of the hidden words, each with its topics' shares, [hidden, topics]."""
-            among = np.einsum("nk,kn->n", shares, word_probability[:, model.place[labels]])
-            with np.errstate(divide="ignore"):  # of words without a place, which are not taken
-                of_topics = np.log(in_topics * among / (shares @ of_these))
-            return -np.where(in_model[labels], of_topics, unigram).mean()
-
         own = np.nan
         if in_order:
             articles = np.pad(text.articles[text.places(batch.rows)], ((0, 0), (1, 1)))
@@ -114,8 +113,8 @@ def _losses(
             asked, which = np.unique(asked, axis=0, return_inverse=True)
             of_article = articles[asked[:, 0]] == asked[:, 1:]
             shown = np.where(of_article, ids[asked[:, 0]], MASK_ID)
-            own = loss(model.posterior(shown)[which])
-        yield -unigram.mean(), loss(model.posterior(ids)[rows]), own
+            own = loss(labels, model.posterior(shown)[which])
+        yield -log_unigram[labels].mean(), loss(labels, model.posterior(ids)[rows]), own
 
 
 def unigram_loss(objective: Objective, text: Segments, settings: TrainingSettings) -> float:
@@ -154,8 +153,8 @@ def measure_learned(
         if hidden := (rows["quantity"] == HIDDEN).any():  # alike in all of a model
             of = objective, held_out, training, model
             unigram, posterior, own = measure_topic_information(*of)
-            told = {TOPICS_BELOW: unigram - posterior, OWN_BELOW: unigram - own}
-            topics.append(told if np.isfinite(own) else {TOPICS_BELOW: told[TOPICS_BELOW]})
+            told = {TOPICS_BELOW: unigram - posterior}
+            topics.append(told if np.isnan(own) else told | {OWN_BELOW: unigram - own})
         else:
             unigram = unigram_loss(objective, held_out, training)
         rows = rows.query("split == 'held-out' and tokens > 0").sort_values("tokens")
