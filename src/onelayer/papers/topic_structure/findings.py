@@ -177,11 +177,17 @@ _THAN_ONE, _THAN_IN_ORDER = (
     _comparing(f"attends {{}}more within topics than one that read {what}")
     for what in ("those of single articles so", "them in order")
 )
-_READ_ONE_AT_512, _READ_TWO_AT_512, _READ_FOUR_AT_512 = (
-    f"{_READ_BAGS.format(articles)}, up to 512 tokens of them in an input,"
-    for articles in ("single articles", "two articles", "four articles")
-)
+_NUMBERS = {"two": 2, "four": 4}
+_READ_AT_512 = {
+    number: f"{_READ_BAGS.format(articles)}, up to 512 tokens of them in an input,"
+    for number, articles in {
+        "one": "single articles",
+        "two": "two articles",
+        "four": "four articles",
+    }.items()
+}
 _NEVER_TWICE = "a small BERT that never read an input twice and"
+_NEVER_TWICE_LONGER = "a small BERT that never read an input of ten million tokens twice and"
 _BAGS_AT_512 = {
     "bert-512": "a small BERT",
     "roberta-512": "a small RoBERTa",
@@ -225,22 +231,25 @@ def _after_pieces(name: str, model: str, subject: str, longer: str = "") -> Rema
     return _topics_after(f"one_article{name}", *models, subject, of_four)
 
 
-def _at_512(model: str, subject: str, how: str = "") -> list[Finding | Remark]:
-    """Bags of one and of four articles in inputs long enough for four."""
-    name = f"at_512_{model}{how}".replace("-512", "").replace("-", "_")
-    one, four = f"{model}-bag-of-1{how}", f"{model}-bag-of-4{how}"
-    of_one, of_four = f"{subject} {_READ_ONE_AT_512}", f"{subject} {_READ_FOUR_AT_512}"
+def _at_512(
+    model: str, subject: str, how: str = "", several: str = "four"
+) -> list[Finding | Remark]:
+    """Bags of one and of several articles in inputs long enough for those."""
+    of = "" if several == "four" else f"_of_{several}"
+    name = f"at_512_{model}{how}{of}".replace("-512", "").replace("-", "_")
+    one, many = (f"{model}-bag-of-{articles}{how}" for articles in (1, _NUMBERS[several]))
+    of_one, of_many = (f"{subject} {_READ_AT_512[articles]}" for articles in ("one", several))
     return [
-        _several(name, four, of_four, "over_bag_of_one", **_THAN_ONE),
-        _topics_after(name, one, four, of_one, "the words of four articles"),
+        _several(name, many, of_many, "over_bag_of_one", **_THAN_ONE),
+        _topics_after(name, one, many, of_one, f"the words of {several} articles"),
         Remark(
             f"learned_{name}",
             "topic_structure/topics_per_input",
             _LEARNED | {"model": one},
             f"Of words to predict {of_one} knows {{it:2}} nats a word more than frequencies tell, "
-            "at the snapshot at which this is surest; one that read those of four articles so "
-            "{four:2}.",
-            beside={"four": _LEARNED | {"model": four}},
+            f"at the snapshot at which this is surest; one that read those of {several} articles "
+            "so {many:2}.",
+            beside={"many": _LEARNED | {"model": many}},
         ),
     ]
 
@@ -466,36 +475,23 @@ WIKIPEDIA: list[Finding | Remark] = [
     ),
     *(one for of in _BAGS_AT_512.items() for one in _at_512(*of)),
     *_at_512("bert-512", _NEVER_TWICE, "-anew"),
-    _several(
-        "at_512_bert_anew_of_two",
-        "bert-512-bag-of-2-anew",
-        f"{_NEVER_TWICE} {_READ_TWO_AT_512}",
-        "over_bag_of_one",
-        **_THAN_ONE,
-    ),
-    Remark(
-        "learned_at_512_bert_anew_of_two",
-        "topic_structure/topics_per_input",
-        _LEARNED | {"model": "bert-512-bag-of-2-anew"},
-        f"Of words to predict {_NEVER_TWICE} {_READ_TWO_AT_512} knows {{it:2}} nats a word more "
-        "than frequencies tell; topics of all words in sight tell {all:2}, those of its own "
-        "article {own:2}.",
-        beside={
-            "all": _TOPICS_TELL | {"model": "bert-512-bag-of-2-anew"},
-            "own": _TOPICS_TELL
-            | {"model": "bert-512-bag-of-2-anew", "quantity": "own_topics_below_frequencies"},
-        },
-    ),
+    *_at_512("bert-512", _NEVER_TWICE, "-anew", "two"),
+    *_at_512("bert-512", _NEVER_TWICE_LONGER, "-longer", "two")[:1],
     _what_topics_tell("_at_512", "bert-512", "inputs of four articles, up to 512 tokens of them,"),
-    Remark(
-        "own_topics_at_512",
-        "topic_structure/topics_per_input",
-        _TOPICS_TELL
-        | {"model": "bert-512-bag-of-4-anew", "quantity": "own_topics_below_frequencies"},
-        "In inputs of the words of four articles, up to 512 tokens of them, topics of the words of "
-        "a hidden word's own article tell {it:2} nats a word more than frequencies do, those of "
-        "all words {all:2}.",
-        beside={"all": _TOPICS_TELL | {"model": "bert-512-bag-of-4-anew"}},
+    *(
+        Remark(
+            f"own_topics_at_512{of}",
+            "topic_structure/topics_per_input",
+            _TOPICS_TELL | {"model": model, "quantity": "own_topics_below_frequencies"},
+            f"In inputs of the words of {several} articles, up to 512 tokens of them, topics of "
+            "the words of a hidden word's own article tell {it:2} nats a word more than "
+            "frequencies do, those of all words {all:2}.",
+            beside={"all": _TOPICS_TELL | {"model": model}},
+        )
+        for of, several, model in (
+            ("", "four", "bert-512-bag-of-4-anew"),
+            ("_of_two", "two", "bert-512-bag-of-2-anew"),
+        )
     ),
     _several(
         "at_512_pieces",
@@ -506,7 +502,7 @@ WIKIPEDIA: list[Finding | Remark] = [
     _several(
         "at_512_in_order",
         "bert-512-bag-of-4",
-        f"a small BERT {_READ_FOUR_AT_512}",
+        f"a small BERT {_READ_AT_512['four']}",
         "over_words_in_order",
         **_THAN_IN_ORDER,
         predicted="opposite",
@@ -531,17 +527,27 @@ WIKIPEDIA: list[Finding | Remark] = [
     *(
         values
         for name, model, subject in (
-            ("bert_of_one", "bert-512-bag-of-1", f"a small BERT {_READ_ONE_AT_512}"),
-            ("bert", "bert-512-bag-of-4", f"a small BERT {_READ_FOUR_AT_512}"),
-            ("roberta", "roberta-512-bag-of-4", f"a small RoBERTa {_READ_FOUR_AT_512}"),
-            ("bart", "bart-512-bag-of-4", f"a small BART {_READ_FOUR_AT_512}"),
+            ("bert_of_one", "bert-512-bag-of-1", f"a small BERT {_READ_AT_512['one']}"),
+            ("bert", "bert-512-bag-of-4", f"a small BERT {_READ_AT_512['four']}"),
+            ("roberta", "roberta-512-bag-of-4", f"a small RoBERTa {_READ_AT_512['four']}"),
+            ("bart", "bart-512-bag-of-4", f"a small BART {_READ_AT_512['four']}"),
             ("pieces", "bert-512-of-4", f"a small BERT {_READ_FOUR}, up to 512 tokens,"),
-            ("bert_anew", "bert-512-bag-of-4-anew", f"{_NEVER_TWICE} {_READ_FOUR_AT_512}"),
+            ("bert_anew", "bert-512-bag-of-4-anew", f"{_NEVER_TWICE} {_READ_AT_512['four']}"),
+            (
+                "bert_longer_one_layer_of_two",
+                "bert-512-one-layer-bag-of-2-longer",
+                f"{_NEVER_TWICE_LONGER.replace('BERT', 'BERT of one layer')} {_READ_AT_512['two']}",
+            ),
         )
         for values in _values(f"at_512_{name}", model, subject)[:1]
     ),
     *_values(
-        "at_512_electra_of_one", "electra-512-bag-of-1", f"a small ELECTRA {_READ_ONE_AT_512}"
+        "at_512_bert_longer_of_two",
+        "bert-512-bag-of-2-longer",
+        f"{_NEVER_TWICE_LONGER} {_READ_AT_512['two']}",
+    ),
+    *_values(
+        "at_512_electra_of_one", "electra-512-bag-of-1", f"a small ELECTRA {_READ_AT_512['one']}"
     ),
     *(
         _above_null(
