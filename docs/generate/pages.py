@@ -318,7 +318,7 @@ def said_of(title: str, findings: str) -> str:
         name = section.partition("\n")[0]
         part = re.search(rf"^### {re.escape(title)}\n(.*?)(?=^### |\Z)", section, re.M | re.S)
         lines += [f"### {name}\n\n{part[1].strip()}\n"] if part else []
-    return re.sub(r"\]\((tables|figures)/", r"](../reference/\1/", "\n".join(lines).strip())
+    return re.sub(r"\]\((beside|tables|figures)/", r"](../reference/\1/", "\n".join(lines).strip())
 
 
 # Settings.

@@ -21,7 +21,6 @@ from onelayer.evidence.sentences import (
     Said,
     all_said,
     chosen,
-    page,
     requoted,
 )
 from onelayer.evidence.tables import VALUE_COLUMNS, markdown, read_csv, read_tables, write_csv
@@ -35,7 +34,9 @@ from onelayer.report.reference import (
     README,
     SCOREBOARD,
     TEXTS,
+    _places,
     as_kept,
+    findings_page,
     keep_beside,
     keep_run,
     minutes,
@@ -46,6 +47,7 @@ from onelayer.report.reference import (
     said_beside,
     score,
     targets,
+    verdicts_elsewhere,
     with_blocks,
 )
 from onelayer.run.provenance import REPOSITORY, file_sha256
@@ -115,13 +117,14 @@ def test_a_tables_effects_follow_from_its_numbers(path):
 def test_the_findings_are_those_of_the_tables(tables):
     drawn = [f"{path.parent.name}/{path.stem}" for path in REFERENCE.glob("figures/*/*.png")]
     places = Places(tables, figures_beside(tables, drawn), predictions(REFERENCE))
-    text = page(all_said(BY_TITLE, tables), places)
+    text = findings_page(all_said(BY_TITLE, tables), places, runs_beside(REFERENCE))
     assert as_kept(text) == (REFERENCE / "findings.md").read_text("utf-8")
 
 
 def test_every_claim_stands_in_the_findings_and_on_the_scoreboard(findings, tables):
     # Every claim; and of the remarks those on rows that a run with other settings adds, beside it.
-    missing = [one for own in BY_TITLE.values() for one in own if one.name not in findings]
+    named = {name.rpartition("/")[2] for name in findings}
+    missing = [one for own in BY_TITLE.values() for one in own if one.name not in named]
     beside = {name.partition("/")[2] for name in said_beside(runs_beside(REFERENCE))}
     assert all(isinstance(one, Remark) and one.name in beside for one in missing)
     named = [finding.name for own in CLAIMS.values() for finding in own]
@@ -137,6 +140,28 @@ def test_every_claim_stands_in_the_findings_and_on_the_scoreboard(findings, tabl
         [row] = rows
         assert row["kind"] == finding.kind, finding.name
         assert row["verdict"] or board.loc[finding.name, "verdict"] == "not reached", finding.name
+
+
+def test_a_claim_that_only_a_run_beside_it_has_stands_there_with_that_runs_verdict(tables):
+    """Which run has which, found by looking for every claim's row in every table."""
+    expected = set()
+    for run in sorted((REFERENCE / "beside").glob("*")):
+        there = read_tables(sorted(run.glob("tables/*/*.csv")))
+        for finding in (one for own in CLAIMS.values() for one in own):
+            verdicts = [
+                "" if of is None else "".join(chosen(of, finding.primary)["verdict"])
+                for of in (tables.get(finding.table), there.get(finding.table))
+            ]
+            if verdicts[0] in ("", "not run") and verdicts[1] not in ("", "not run"):
+                expected.add((run.name, finding.name, verdicts[1]))
+    said, runs = all_said(BY_TITLE, tables), runs_beside(REFERENCE)
+    found = verdicts_elsewhere(said, runs)
+    assert {*found[["run", "finding", "verdict"]].itertuples(index=False, name=None)} == expected
+    assert {run for run, _, _ in expected} >= {"other_seeds", "several_articles", "at_512"}
+    own, *others = findings_page(said, _places(REFERENCE, tables), runs).split("\n## Beside the")
+    names = {f"{run}/{name}" for run, name, _ in expected}
+    assert {name for text in others for name, _ in quotes(text)} == names
+    assert not {name for name, _ in quotes(own)} & {name for _, name, _ in expected}
 
 
 def test_to_say_it_again_changes_nothing(tmp_path):

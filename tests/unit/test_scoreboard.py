@@ -1,6 +1,7 @@
 """Claims about the scoreboard: every claim once, with the verdict that holds for all together."""
 
 import math
+from collections import Counter
 
 import numpy as np
 import pandas as pd
@@ -25,6 +26,8 @@ from onelayer.report.scoreboard import (
     report,
     scoreboard,
 )
+from onelayer.report.scoreboard_figure import MARKS
+from onelayer.report.scoreboard_figure import scoreboard as scoreboard_figure
 from tests.faults.generated import GENERATED
 
 NAN = math.nan
@@ -227,3 +230,22 @@ def test_the_readers_forms_lead_to_their_like(tables, tmp_path) -> None:
     assert '<a href="../paper/table.html">table</a>' in text["html"]
     assert "../paper" not in text["tex"] and "table" in text["tex"]
     assert SCOREBOARD == "all_papers/scoreboard"
+
+
+def test_claims_of_other_runs_have_a_line_of_their_own_in_the_picture(tables) -> None:
+    """Marks by what they look like: the picture has no other order than that of what came out."""
+    board = scoreboard(PAPERS, tables)
+    missing = claims(board).set_index("verdict").loc[["not run"], "finding"].iloc[0]
+    of_others = [("x", "P", missing, "opposite"), ("y", "P", missing, "undecided")]
+    others = pd.DataFrame(of_others, columns=["run", "paper", "finding", "verdict"])
+
+    def marks(axes) -> Counter:
+        return Counter(line.get_marker() for line in axes.lines)
+
+    alone, beside = (scoreboard_figure(board, of).axes[0] for of in (None, others))
+    # The legend has one of each, in both.
+    assert marks(beside) - marks(alone) == Counter([MARKS[v][0] for _, _, _, v in of_others])
+    assert marks(alone) - marks(beside) == Counter([MARKS["not run"][0]])
+    texts = [text.get_text() for text in beside.texts]
+    assert texts.count("other runs") == 1 and any("a mark for each run" in one for one in texts)
+    assert "other runs" not in [text.get_text() for text in alone.texts]

@@ -12,7 +12,7 @@ import platform
 import re
 import shutil
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -23,7 +23,7 @@ from onelayer.evidence.declarations import read_declarations, usual_target
 from onelayer.evidence.figures import house_style, save_png
 from onelayer.evidence.sentences import BESIDE, HOLM, SCOREBOARD, Places, Said, by_paper, those
 from onelayer.evidence.tables import markdown, markdown_table, read_tables, write_csv
-from onelayer.evidence.verdicts import NO_DECISION, NOT_RUN, REPRODUCED, UNDECIDED
+from onelayer.evidence.verdicts import NO_DECISION, NOT_RUN, REPRODUCED, UNDECIDED, VERDICTS
 from onelayer.papers import PAPERS
 from onelayer.papers.findings import BY_TITLE, CLAIMS, IN_WORDS, TABLES, figures_beside
 from onelayer.report import registry, scoreboard_figure
@@ -49,6 +49,9 @@ from onelayer.run.provenance import REPOSITORY, code_digest, file_sha256, librar
 MINUTES = "minutes.csv"  # of its targets
 PREDICTIONS = "predictions.csv"  # of its claims, and whether they are older than it
 BOX, COLOURS = (1000, 2000), 200  # of a picture that is kept
+
+# What each run kept beside it found, by paper, and where.
+Runs = Mapping[str, tuple[Mapping[str, Sequence[Said]], Places]]
 
 # What quotes it.
 README = REPOSITORY / "README.md"
@@ -203,15 +206,16 @@ def requote(reference: Path = REFERENCE, texts: Iterable[Path] = TEXTS) -> None:
     board = tables[SCOREBOARD] = scoreboard(CLAIMS, tables)
     (reference / "tables" / SCOREBOARD).parent.mkdir(exist_ok=True)
     write_csv(board, reference / "tables" / f"{SCOREBOARD}.csv")
-    with house_style():
-        save_png(scoreboard_figure.scoreboard(board), reference / f"figures/{SCOREBOARD}.png")
     said = sentences.all_said(BY_TITLE, tables)
     places = _places(reference, tables)
     runs = runs_beside(reference)
+    with house_style():
+        drawn = scoreboard_figure.scoreboard(board, verdicts_elsewhere(said, runs))
+        save_png(drawn, reference / f"figures/{SCOREBOARD}.png")
     every_claim = [f"# {TITLE}", "", markdown_table(readable(board, tables, "tables")), ""]
     every_claim += [*(f"- {note}" for note in notes(board)), ""]
     for name, text in (
-        ("findings", sentences.page(said, places)),
+        ("findings", findings_page(said, places, runs)),
         ("did_not_reproduce", did_not_reproduce(said, places)),
         ("predictions", predicted(said, places, runs)),
         ("claims", "\n".join(every_claim)),
@@ -234,7 +238,7 @@ def _places(kept: Path, tables: Collection[str], run: str = "") -> Places:
     return Places(tables, figures_beside(tables, drawn), predictions(kept), run)
 
 
-def runs_beside(reference: Path) -> dict[str, tuple[dict[str, list[Said]], Places]]:
+def runs_beside(reference: Path) -> Runs:
     """What the runs kept beside the reference run found, by run and paper, and where."""
     runs = {}
     for kept in sorted((reference / BESIDE).glob("*")):
@@ -244,7 +248,7 @@ def runs_beside(reference: Path) -> dict[str, tuple[dict[str, list[Said]], Place
     return runs
 
 
-def said_beside(runs: Mapping[str, tuple[Mapping[str, Sequence[Said]], Places]]) -> dict[str, Said]:
+def said_beside(runs: Runs) -> dict[str, Said]:
     """What was found in `runs_beside`, as `run/finding`."""
     return {
         f"{run}/{one.finding.name}": one
@@ -298,35 +302,71 @@ def did_not_reproduce(said: Mapping[str, Sequence[Said]], places: Places) -> str
     return "\n".join([*text, "What is undecided or was not run: [findings](findings.md).", ""])
 
 
-def predicted(
-    said: Mapping[str, Sequence[Said]],
-    places: Places,
-    runs: Mapping[str, tuple[Mapping[str, Sequence[Said]], Places]],
-) -> str:
+def elsewhere(said: Mapping[str, Sequence[Said]], runs: Runs) -> dict[str, dict[str, list[Said]]]:
+    """What runs kept beside a run found of claims that it has not, by run and paper."""
+    missing = {one.finding.name for one in _each(said) if one.verdict == NOT_RUN}
+    return {
+        run: those(
+            of_run, lambda one: one.finding.name in missing and one.verdict not in ("", NOT_RUN)
+        )
+        for run, (of_run, _) in runs.items()
+    }
+
+
+def verdicts_elsewhere(said: Mapping[str, Sequence[Said]], runs: Runs) -> pd.DataFrame:
+    """`elsewhere` as a row per run and claim: `run`, `paper`, `finding`, `verdict`."""
+    rows = [
+        (run, paper, one.finding.name, one.verdict)
+        for run, of_run in elsewhere(said, runs).items()
+        for paper, found in of_run.items()
+        for one in found
+    ]
+    return pd.DataFrame(rows, columns=["run", "paper", "finding", "verdict"])
+
+
+def _sections_beside(
+    found: Mapping[str, Mapping[str, Sequence[Said]]],
+    runs: Runs,
+    counted: Callable[[Mapping[str, Sequence[Said]]], str],
+    verdicts: bool,
+) -> list[str]:
+    """A section for every run with something of `elsewhere`, opened by what is counted of it."""
+    text = []
+    for run, of_run in found.items():
+        if any(of_run.values()):
+            text += [f"## Beside the reference run: {run.replace('_', ' ')}", ""]
+            text += [f"What the reference run has not: {counted(of_run)}.", ""]
+            text += by_paper(of_run, runs[run][1], verdicts=verdicts)
+    return text
+
+
+def findings_page(said: Mapping[str, Sequence[Said]], places: Places, runs: Runs) -> str:
+    """The page of findings: those of the reference run, then of `runs` what it has not."""
+    found = elsewhere(said, runs)
+    moved = {one.finding.name for of_run in found.values() for one in _each(of_run)}
+    text = sentences.page(those(said, lambda one: one.finding.name not in moved), places)
+
+    def counted(of_run: Mapping[str, Sequence[Said]]) -> str:
+        came = Counter(one.verdict for one in _each(of_run))
+        return ", ".join(f"{came[verdict]} {verdict}" for verdict in VERDICTS if came[verdict])
+
+    return "\n".join([text, *_sections_beside(found, runs, counted, verdicts=True)])
+
+
+def predicted(said: Mapping[str, Sequence[Said]], places: Places, runs: Runs) -> str:
     """A page: what was predicted before it was measured, beside what came.
 
     Of the runs kept beside the reference run, by name, there is what the reference run has not.
     """
-    missing = {one.finding.name for one in _each(said) if one.verdict == NOT_RUN}
-    elsewhere = {
-        run: those(
-            _foreseen(of_run, where),
-            lambda one: one.finding.name in missing and one.verdict != NOT_RUN,
-        )
-        for run, (of_run, where) in runs.items()
-    }
-    moved = {one.finding.name for of_run in elsewhere.values() for one in _each(of_run)}
+    found = {run: _foreseen(of_run, runs[run][1]) for run, of_run in elsewhere(said, runs).items()}
+    moved = {one.finding.name for of_run in found.values() for one in _each(of_run)}
     here = those(_foreseen(said, places), lambda one: one.finding.name not in moved)
     text = []
     for outcome in sentences.OUTCOMES:
         papers = those(here, lambda one, outcome=outcome: sentences.came(one) == outcome)
         if any(papers.values()):
             text += [f"## {outcome.capitalize()}", "", *by_paper(papers, places, verdicts=False)]
-    for run, of_run in elsewhere.items():
-        if any(of_run.values()):
-            text += [f"## Beside the reference run: {run.replace('_', ' ')}", ""]
-            text += [f"What the reference run has not: {_outcomes(of_run)}.", ""]
-            text += by_paper(of_run, runs[run][1], verdicts=False)
+    text += _sections_beside(found, runs, _outcomes, verdicts=False)
     opening = (
         "These expectations were written down, with what would refute them, before the first step "
         "of the run; [what earlier runs had shown by then](../notes.md#the-reference-run). Of the "

@@ -32,6 +32,10 @@ NOTES = (
     "what the paper does not say. Controls: random weights, of",
     "which negligible is what is expected.",
 )
+OF_OTHER_RUNS = (
+    "Other runs: claims that only runs kept beside this one",
+    "have; a mark for each run, and claim.",
+)
 ACROSS = 15  # marks in a line
 WIDTH, LINE = 3.3, 0.17  # inches
 
@@ -42,18 +46,29 @@ WIDTH, LINE = 3.3, 0.17  # inches
     "figure: every claim",
     reads={"table": "tables/all_papers/scoreboard.csv"},
 )
-def scoreboard(table: pd.DataFrame) -> Figure:
-    """Every claim of the four papers as a mark that says what came out."""
+def scoreboard(table: pd.DataFrame, elsewhere: pd.DataFrame | None = None) -> Figure:
+    """Every claim of the four papers as a mark that says what came out.
+
+    Args:
+        table: `onelayer.report.scoreboard.scoreboard`.
+        elsewhere: what other runs found of claims that this one has not, a row per run and claim
+            with `paper`, `finding`, `verdict`. They have a line of their own.
+    """
+    others = table.iloc[:0] if elsewhere is None else elsewhere
     rows = [("One mark per claim, sorted by what came out", [])]
     for paper, judged in claims(table).groupby("paper", sort=False):
         rows.append((paper, []))
+        judged = judged[~judged["finding"].isin(others["finding"])]
         apart = apart_from_own(judged)
-        for of, label in LINES.items():
-            verdicts = sorted(judged.loc[apart == of, "verdict"], key=list(VERDICTS).index)
+        lines = {label: judged.loc[apart == of, "verdict"] for of, label in LINES.items()}
+        lines["other runs"] = others.loc[others["paper"] == paper, "verdict"]
+        for label, came in lines.items():
+            verdicts = sorted(came, key=list(VERDICTS).index)
             for first in range(0, len(verdicts), ACROSS):
                 rows.append(("" if first else label, verdicts[first : first + ACROSS]))
+    notes = NOTES if others.empty else [*NOTES, *OF_OTHER_RUNS]
     legend = math.ceil(len(MARKS) / 3)
-    height = (len(rows) + legend + len(NOTES) + 1) * LINE
+    height = (len(rows) + legend + len(notes) + 1) * LINE
     drawn, axes = plt.subplots(figsize=(WIDTH, height), layout="none")
     axes.set_position([0, 0, 1, 1])
     axes.set(xlim=(0, WIDTH), ylim=(height, 0))
@@ -69,7 +84,7 @@ def scoreboard(table: pd.DataFrame) -> Figure:
         x, y = 0.12 + place % 3 * 1.08, (len(rows) + 0.9 + place // 3) * LINE
         _mark(axes, x, y, verdict)
         axes.text(x + 0.11, y, verdict, va="center", fontsize=8)
-    for place, note in enumerate(NOTES):
+    for place, note in enumerate(notes):
         y = (len(rows) + legend + 0.9 + place) * LINE
         axes.text(0.05, y, note, va="center", fontsize=7)
     return drawn
