@@ -549,6 +549,12 @@ WIKIPEDIA: list[Finding | Remark] = [
     *_values(
         "at_512_electra_of_one", "electra-512-bag-of-1", f"a small ELECTRA {_READ_AT_512['one']}"
     ),
+    _above_null(
+        "attention_at_512_electra_of_two",
+        "electra-512-bag-of-2",
+        f"in a small ELECTRA {_READ_AT_512['two']} words of one topic",
+        "attention follows topics where documents have several of them",
+    ),
     *(
         _above_null(
             name,
