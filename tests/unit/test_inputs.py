@@ -455,4 +455,6 @@ def test_the_figure_has_a_row_of_panels_for_each_family_and_budget_with_the_tabl
     assert names[:12:4] == of and set(names[1:4]) == {""}
     drawn = {round(y, 6) for line in figure.axes[0].lines for y in np.ravel(line.get_ydata())}
     assert {1.05, 1.2} <= drawn and 1.3 not in drawn
+    # The rows share an axis: the lowest has inputs of one article alone, the first of four, too.
+    assert all(figure.axes[place].get_xticks().tolist() == [1, 4] for place in (0, 4, 8))
     plt.close(figure)

@@ -285,6 +285,7 @@ def figure_topics_per_input(
         _set_axes(axes)
         axes[0].set_ylabel(f"{textwrap.fill(kind, 32)}:\nattention within topics / its null")
     _name_columns(panels)
+    panels[-1, 0].set_xticks(sorted(ratios["articles"].unique()))  # of all rows
     shown = {order: colours[order] for order, _ in orders.values()}
     figure.legend(handles=_handles(shown), loc="outside lower center", ncols=3, fontsize=7.5)
     return figure
@@ -354,7 +355,6 @@ def _draw_against_tau(axis: plt.Axes, ratios: pd.DataFrame, colours: Mapping[str
         )  # fmt: skip
         seeds = one.loc[one[SEED] != ALL, "value"]
         axis.plot(np.full(len(seeds), at), seeds, ".", color=colour, markersize=2.5, alpha=0.7)
-    axis.set_xticks(sorted(taus.unique()))
 
 
 def _draw_learned(axes: Sequence[Axes], rows: pd.DataFrame, colour: str, count: int) -> None:
