@@ -306,11 +306,17 @@ def elsewhere(said: Mapping[str, Sequence[Said]], runs: Runs) -> dict[str, dict[
     """What runs kept beside a run found of claims that it has not, by run and paper."""
     missing = {one.finding.name for one in _each(said) if one.verdict == NOT_RUN}
     return {
-        run: those(
-            of_run, lambda one: one.finding.name in missing and one.verdict not in ("", NOT_RUN)
-        )
+        run: those(of_run, lambda one: one.finding.name in missing and one.verdict != NOT_RUN)
         for run, (of_run, _) in runs.items()
     }
+
+
+def _but_elsewhere(
+    said: Mapping[str, Sequence[Said]], found: Mapping[str, Mapping[str, Sequence[Said]]]
+) -> dict[str, list[Said]]:
+    """What a run found, but for claims that stand where `elsewhere` found them."""
+    moved = {one.finding.name for of_run in found.values() for one in _each(of_run)}
+    return those(said, lambda one: one.finding.name not in moved)
 
 
 def verdicts_elsewhere(said: Mapping[str, Sequence[Said]], runs: Runs) -> pd.DataFrame:
@@ -343,8 +349,7 @@ def _sections_beside(
 def findings_page(said: Mapping[str, Sequence[Said]], places: Places, runs: Runs) -> str:
     """The page of findings: those of the reference run, then of `runs` what it has not."""
     found = elsewhere(said, runs)
-    moved = {one.finding.name for of_run in found.values() for one in _each(of_run)}
-    text = sentences.page(those(said, lambda one: one.finding.name not in moved), places)
+    text = sentences.page(_but_elsewhere(said, found), places)
 
     def counted(of_run: Mapping[str, Sequence[Said]]) -> str:
         came = Counter(one.verdict for one in _each(of_run))
@@ -359,8 +364,7 @@ def predicted(said: Mapping[str, Sequence[Said]], places: Places, runs: Runs) ->
     Of the runs kept beside the reference run, by name, there is what the reference run has not.
     """
     found = {run: _foreseen(of_run, runs[run][1]) for run, of_run in elsewhere(said, runs).items()}
-    moved = {one.finding.name for of_run in found.values() for one in _each(of_run)}
-    here = those(_foreseen(said, places), lambda one: one.finding.name not in moved)
+    here = _but_elsewhere(_foreseen(said, places), found)
     text = []
     for outcome in sentences.OUTCOMES:
         papers = those(here, lambda one, outcome=outcome: sentences.came(one) == outcome)

@@ -177,17 +177,13 @@ _THAN_ONE, _THAN_IN_ORDER = (
     _comparing(f"attends {{}}more within topics than one that read {what}")
     for what in ("those of single articles so", "them in order")
 )
-_NUMBERS = {"two": 2, "four": 4}
+_NUMBERS = {"one": 1, "two": 2, "four": 4}
 _READ_AT_512 = {
-    number: f"{_READ_BAGS.format(articles)}, up to 512 tokens of them in an input,"
-    for number, articles in {
-        "one": "single articles",
-        "two": "two articles",
-        "four": "four articles",
-    }.items()
+    of: f"{_READ_BAGS.format(f'{what} articles')}, up to 512 tokens of them in an input,"
+    for of, what in zip(_NUMBERS, ("single", "two", "four"), strict=True)
 }
 _NEVER_TWICE = "a small BERT that never read an input twice and"
-_NEVER_TWICE_LONGER = "a small BERT trained on ten million tokens, no input twice,"
+_LONGER = "trained on ten million tokens, no input twice,"
 _BAGS_AT_512 = {
     "bert-512": "a small BERT",
     "roberta-512": "a small RoBERTa",
@@ -237,8 +233,8 @@ def _at_512(
     """Bags of one and of several articles in inputs long enough for those."""
     of = "" if several == "four" else f"_of_{several}"
     name = f"at_512_{model}{how}{of}".replace("-512", "").replace("-", "_")
-    one, many = (f"{model}-bag-of-{articles}{how}" for articles in (1, _NUMBERS[several]))
-    of_one, of_many = (f"{subject} {_READ_AT_512[articles]}" for articles in ("one", several))
+    one, many = (f"{model}-bag-of-{_NUMBERS[number]}{how}" for number in ("one", several))
+    of_one, of_many = (f"{subject} {_READ_AT_512[number]}" for number in ("one", several))
     return [
         _several(name, many, of_many, "over_bag_of_one", **_THAN_ONE),
         _topics_after(name, one, many, of_one, f"the words of {several} articles"),
@@ -476,7 +472,7 @@ WIKIPEDIA: list[Finding | Remark] = [
     *(one for of in _BAGS_AT_512.items() for one in _at_512(*of)),
     *_at_512("bert-512", _NEVER_TWICE, "-anew"),
     *_at_512("bert-512", _NEVER_TWICE, "-anew", "two"),
-    *_at_512("bert-512", _NEVER_TWICE_LONGER, "-longer", "two"),
+    *_at_512("bert-512", f"a small BERT {_LONGER}", "-longer", "two"),
     _what_topics_tell("_at_512", "bert-512", "inputs of four articles, up to 512 tokens of them,"),
     *(
         Remark(
@@ -536,7 +532,7 @@ WIKIPEDIA: list[Finding | Remark] = [
             (
                 "bert_longer_one_layer_of_two",
                 "bert-512-one-layer-bag-of-2-longer",
-                f"{_NEVER_TWICE_LONGER.replace('BERT', 'BERT of one layer')} {_READ_AT_512['two']}",
+                f"a small BERT of one layer {_LONGER} {_READ_AT_512['two']}",
             ),
         )
         for values in _values(f"at_512_{name}", model, subject)[:1]
@@ -544,7 +540,7 @@ WIKIPEDIA: list[Finding | Remark] = [
     *_values(
         "at_512_bert_longer_of_two",
         "bert-512-bag-of-2-longer",
-        f"{_NEVER_TWICE_LONGER} {_READ_AT_512['two']}",
+        f"a small BERT {_LONGER} {_READ_AT_512['two']}",
     ),
     *_values(
         "at_512_electra_of_one", "electra-512-bag-of-1", f"a small ELECTRA {_READ_AT_512['one']}"
