@@ -163,6 +163,7 @@ _IN_SIGHT = "of which four in five words to predict were in sight, right or wron
 _UNTIED = "whose embeddings are not its output layer"
 _ASKED_OF_SEEN = "attention follows topics where a model is asked of words that it can see"
 _CONTROL = "documents of the theory's own model show topics in attention: the positive control"
+_OF_SEVERAL = "attention follows topics where documents have several of them"
 _NULL_TEXTS = {name: text for name, text in _WORDS["attention_ratio"].items() if name != "claim"}
 _AFTER_FOUR = {
     "": ("bert", "a small BERT"),
@@ -184,6 +185,7 @@ _READ_AT_512 = {
 }
 _NEVER_TWICE = "a small BERT that never read an input twice and"
 _LONGER = "trained on ten million tokens, no input twice,"
+_SIXTEEN = "trained on 32 million tokens, sixteen inputs a batch,"
 _BAGS_AT_512 = {
     "bert-512": "a small BERT",
     "roberta-512": "a small RoBERTa",
@@ -191,6 +193,11 @@ _BAGS_AT_512 = {
     "bart-512": "a small BART",
     "electra-512": "a small ELECTRA",
     "electra-512-one-layer": "a small ELECTRA of one layer",
+}
+_ONE_LAYER_AT_512 = {
+    f"{family}-512-one-layer": f"a small {name} of one layer"
+    for family, name in _FAMILIES.items()
+    if family != "electra"
 }
 
 
@@ -473,6 +480,12 @@ WIKIPEDIA: list[Finding | Remark] = [
     *_at_512("bert-512", _NEVER_TWICE, "-anew"),
     *_at_512("bert-512", _NEVER_TWICE, "-anew", "two"),
     *_at_512("bert-512", f"a small BERT {_LONGER}", "-longer", "two"),
+    *(
+        one
+        for model, subject in (_BAGS_AT_512 | _ONE_LAYER_AT_512).items()
+        for several in ("two", "four")
+        for one in _at_512(model, f"{subject} {_SIXTEEN}", "-sixteen", several)[:1]
+    ),
     _what_topics_tell("_at_512", "bert-512", "inputs of four articles, up to 512 tokens of them,"),
     *(
         Remark(
@@ -502,6 +515,48 @@ WIKIPEDIA: list[Finding | Remark] = [
         "over_words_in_order",
         **_THAN_IN_ORDER,
         predicted="opposite",
+    ),
+    _several(
+        "at_512_pieces_sixteen",
+        "bert-512-of-4-sixteen",
+        f"a small BERT {_SIXTEEN} {_READ_FOUR},",
+        **_MORE,
+    ),
+    _several(
+        "at_512_in_order_sixteen",
+        "bert-512-bag-of-4-sixteen",
+        f"a small BERT {_SIXTEEN} {_READ_AT_512['four']}",
+        "over_words_in_order",
+        **_THAN_IN_ORDER,
+        predicted="opposite",
+    ),
+    *(
+        asked
+        for name, model, subject in (
+            ("pieces", "bert-512-of-4", f"a small BERT {_SIXTEEN} {_READ_FOUR},"),
+            (
+                "bert_of_two",
+                "bert-512-bag-of-2",
+                f"a small BERT {_SIXTEEN} {_READ_AT_512['two']}",
+            ),
+            *(
+                (
+                    model.replace("-512", "").replace("-", "_"),
+                    f"{model}-bag-of-4",
+                    f"{subject} {_SIXTEEN} {_READ_AT_512['four']}",
+                )
+                for model, subject in (_BAGS_AT_512 | _ONE_LAYER_AT_512).items()
+            ),
+        )
+        for asked in (
+            *_values(f"at_512_{name}_sixteen", f"{model}-sixteen", subject),
+            _above_null(
+                f"attention_at_512_{name}_sixteen",
+                f"{model}-sixteen",
+                f"in {subject} words of one topic",
+                _OF_SEVERAL,
+            ),
+        )
     ),
     *(
         _several(
@@ -549,7 +604,7 @@ WIKIPEDIA: list[Finding | Remark] = [
         "attention_at_512_electra_of_two",
         "electra-512-bag-of-2",
         f"in a small ELECTRA {_READ_AT_512['two']} words of one topic",
-        "attention follows topics where documents have several of them",
+        _OF_SEVERAL,
     ),
     *(
         _above_null(
@@ -565,6 +620,9 @@ WIKIPEDIA: list[Finding | Remark] = [
         )
     ),
     _control_on_inputs("drawn_topics_in_inputs", "bert-drawn-as-long", "a small BERT"),
+    _control_on_inputs(
+        "drawn_topics_sixteen", "bert-512-drawn-of-4-sixteen", f"a small BERT {_SIXTEEN}"
+    ),
     _control_on_inputs("drawn_topics_in_sight", "bert-seen-drawn", f"a small BERT {_IN_SIGHT} and"),
     _control_on_inputs("drawn_topics_electra", "electra-drawn", "a small ELECTRA"),
     _control_on_inputs(
