@@ -194,10 +194,9 @@ _BAGS_AT_512 = {
     "electra-512": "a small ELECTRA",
     "electra-512-one-layer": "a small ELECTRA of one layer",
 }
-_ONE_LAYER_AT_512 = {
-    f"{family}-512-one-layer": f"a small {name} of one layer"
-    for family, name in _FAMILIES.items()
-    if family != "electra"
+_SIXTEEN_AT_512 = {
+    **{f"{family}-512": _BAGS_AT_512[f"{family}-512"] for family in ("bert", "roberta", "electra")},
+    "bert-512-one-layer": "a small BERT of one layer",
 }
 
 
@@ -482,7 +481,7 @@ WIKIPEDIA: list[Finding | Remark] = [
     *_at_512("bert-512", f"a small BERT {_LONGER}", "-longer", "two"),
     *(
         one
-        for model, subject in (_BAGS_AT_512 | _ONE_LAYER_AT_512).items()
+        for model, subject in _SIXTEEN_AT_512.items()
         for several in ("two", "four")
         for one in _at_512(model, f"{subject} {_SIXTEEN}", "-sixteen", several)[:1]
     ),
@@ -545,7 +544,7 @@ WIKIPEDIA: list[Finding | Remark] = [
                     f"{model}-bag-of-4",
                     f"{subject} {_SIXTEEN} {_READ_AT_512['four']}",
                 )
-                for model, subject in (_BAGS_AT_512 | _ONE_LAYER_AT_512).items()
+                for model, subject in _SIXTEEN_AT_512.items()
             ),
         )
         for asked in (
