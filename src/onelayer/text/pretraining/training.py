@@ -25,6 +25,7 @@ from onelayer.text.pretraining.text import Batch, Segments, plan_batches
 
 HISTORY_POINTS = 100
 FLOAT32_ATTENTION = "sdpa_float32"
+MOST_HELD_OUT = 1024  # tokens of a held-out batch
 
 
 @dataclass
@@ -93,8 +94,12 @@ def train(
 
 
 def held_out_plan(objective: Objective, text: Segments, settings: TrainingSettings) -> list[Batch]:
-    """The batches of held-out text whose mean loss is the held-out loss, always the same."""
-    how = settings.batch_tokens, objective.special, objective.seed
+    """The batches of held-out text whose mean loss is the held-out loss, always the same.
+
+    However large those of the training are: a batch is cut to its shortest input, and held-out
+    inputs are few, so that a large one would be of all lengths, cut to a few words.
+    """
+    how = min(settings.batch_tokens, MOST_HELD_OUT), objective.special, objective.seed
     return plan_batches(text, settings.held_out_tokens, *how)
 
 
