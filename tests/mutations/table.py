@@ -954,6 +954,14 @@ FAULTS = [
         "short segments run into the next article",
     ),
     Fault(
+        "text/pretraining/training.py",
+        "min(settings.batch_tokens, MOST_HELD_OUT)",
+        "settings.batch_tokens",
+        "tests/unit/test_pretraining.py"
+        "::test_large_batches_do_not_cut_held_out_inputs_to_a_few_words",
+        "large batches cut held-out inputs to a few words",
+    ),
+    Fault(
         "text/pretraining/text.py",
         'generator("order of segments", seed, epoch)',
         'generator("order of segments", seed)',

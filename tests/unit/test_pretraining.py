@@ -33,7 +33,7 @@ from onelayer.text.pretraining.objectives import (
     new_objective,
 )
 from onelayer.text.pretraining.storage import read_snapshots, read_task, save_model, save_snapshots
-from onelayer.text.pretraining.text import Batch, encode_articles, plan_batches, segment
+from onelayer.text.pretraining.text import Batch, Segments, encode_articles, plan_batches, segment
 from onelayer.text.pretraining.training import (
     Training,
     held_out_plan,
@@ -315,6 +315,21 @@ def test_all_seeds_keep_as_many_snapshots_wherever_their_last_batches_end(end) -
         [b.after for b in plan if b is plan[-1] or passes_snapshot(settings, b)] for plan in plans
     ]
     assert {len(snapshots) for snapshots in kept} == {5 if end == 4400 else 4}
+
+
+def test_large_batches_do_not_cut_held_out_inputs_to_a_few_words() -> None:
+    settings, words, *_ = task("bert", held_out_tokens=10**4)
+    objective = new_objective("bert", settings.size, words, settings.objective, 0)
+    lengths = np.repeat([4, 30], [200, 300])
+    starts = np.concatenate([[0], lengths.cumsum()])
+    text = Segments("held-out", np.full(starts[-1], len(SPECIAL)), starts, lengths // 2)
+    usual, large = (
+        held_out_plan(objective, text, settings.model_copy(update={"batch_tokens": tokens}))
+        for tokens in (1024, 10**5)
+    )
+    assert [batch.rows.tolist() for batch in large] == [batch.rows.tolist() for batch in usual]
+    read = {row: text.places(batch.rows).shape[1] for batch in large for row in batch.rows}
+    assert np.mean([read[row] == lengths[row] for row in read]) > 0.7
 
 
 @pytest.mark.parametrize("family", ["bert", "electra"])

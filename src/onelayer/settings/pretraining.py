@@ -133,9 +133,10 @@ class TrainingSettings(Computing):
     optimizer: AdamWSettings = AdamWSettings()
     """How."""
     batch_tokens: int = Field(1024, ge=16)
-    """Tokens a batch."""
+    """Tokens a batch, all of whose inputs are cut to its shortest."""
     held_out_tokens: int = Field(16_384, ge=16)
-    """At most so many held-out tokens are read for the held-out loss, always the same (tokens)."""
+    """At most so many held-out tokens are read for the held-out loss, always the same, in batches
+    of at most 1,024 (tokens)."""
     first_snapshot: int = Field(32_768, ge=1)
     """Snapshots are kept at every power of two of tokens seen from here on, unless the end is less
     than a batch away, and at the end."""
