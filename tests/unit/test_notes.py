@@ -685,6 +685,73 @@ def test_neither_depth_nor_width_nor_dropout_alone_is_shown_to_matter():
     ].all()
 
 
+SIXTEEN = REFERENCE / "beside/at_512_sixteen/tables/topic_structure"
+
+
+def test_in_larger_batches_every_model_learns_and_the_positive_control_shows_topics():
+    assert "All fifteen are:" in NOTES
+    table = read_csv(SIXTEEN / "topics_per_input.csv")
+    below = rows(table, quantity="most_below_frequencies").set_index("model")["low"]
+    assert len(below) == 15 and (below > 0).all()
+    above = rows(table, quantity="attention_ratio").set_index(["model", "probed"])["verdict"]
+    assert above["bert-512-drawn-of-4-sixteen"].eq("reproduced").all()
+    assert "across the articles of an input it does not lie above its null" in NOTES
+    across = above["bert-512-of-4-sixteen"]["inputs, words across articles"]
+    assert across in ("undecided", "opposite")
+    table = table[(table["probed"] == "articles") & (table["seed"] == ALL)]
+    over, apart = (
+        table[table["quantity"] == f"attention_ratio{of}_null_corrected"].set_index("model")
+        for of in ("", "_distance_standardised")
+    )
+    assert "At equal distance less than half of both is left" in NOTES
+    for of in ("bert-512-of-1-sixteen", "bert-512-of-4-sixteen"):
+        assert 0 < apart.loc[of, "value"] - 1 < (over.loc[of, "value"] - 1) / 2
+
+
+def test_attention_does_not_gain_with_articles_in_larger_batches():
+    assert "Of these eight comparisons with bags of one a single one came" in NOTES
+    table = read_csv(SIXTEEN / "topics_per_input.csv")
+    more = rows(table, quantity="over_bag_of_one").set_index("model")["verdict"]
+    assert len(more) == 8
+    assert more.index[more == "reproduced"].tolist() == ["bert-512-one-layer-bag-of-2-sixteen"]
+    assert more.index[more == "opposite"].tolist() == ["electra-512-bag-of-4-sixteen"]
+    assert "about once in five times" in NOTES and round(1 - 0.975**8, 1) == 0.2
+    over = rows(table, quantity="attention_ratio_null_corrected", probed="articles")
+    over = over.set_index("model")["value"]
+    above = rows(table, quantity="attention_ratio", probed="articles").set_index("model")["verdict"]
+    for family in ("bert", "roberta"):
+        bags = [f"{family}-512-bag-of-{of}-sixteen" for of in (1, 2, 4)]
+        assert (over[bags] < 1).all() and not above[bags].eq("reproduced").any()
+    bags = [f"electra-512-bag-of-{of}-sixteen" for of in (1, 2, 4)]
+    assert above[bags].tolist() == ["reproduced", "reproduced", "undecided"]
+
+
+def test_values_come_first_where_attention_comes_in_larger_batches():
+    assert "six are decided, and in each of these values come first" in NOTES
+    table = read_csv(SIXTEEN / "value_circuit.csv")
+    first = rows(table, quantity="doublings_before_attention", reading=OUTPUT).set_index("model")
+    assert len(first) == 15
+    decided = first[~first["verdict"].isin(["undecided", "not reached"])]
+    assert (
+        set(decided["verdict"]) == {"reproduced"} and decided["value"].round().between(1, 3).all()
+    )
+    assert set(decided.index) == {
+        f"{of}-sixteen"
+        for of in (
+            "bert-512-of-1",
+            "bert-512-drawn-of-4",
+            "bert-512-one-layer-bag-of-2",
+            "electra-512-bag-of-1",
+            "electra-512-bag-of-2",
+            "electra-512-bag-of-4",
+        )
+    }
+    gaps = rows(table, quantity="value_circuit_gap", reading=OUTPUT).set_index("model")["verdict"]
+    gaps = gaps.drop("minilm")
+    of_electra = gaps.index.str.startswith("electra")
+    assert gaps[of_electra].eq("opposite").all() and gaps[~of_electra].eq("reproduced").all()
+
+
 @pytest.fixture(scope="module")
 def other_seeds() -> dict[str, pd.DataFrame]:
     return read_tables(sorted(REFERENCE.glob("beside/other_seeds/tables/*/*.csv")))

@@ -185,7 +185,7 @@ _READ_AT_512 = {
 }
 _NEVER_TWICE = "a small BERT that never read an input twice and"
 _LONGER = "trained on ten million tokens, no input twice,"
-_SIXTEEN = "trained on 32 million tokens, sixteen inputs a batch,"
+_SIXTEEN = "trained on 32 million tokens, 8,192 a batch,"  # sixteen inputs of 512
 _BAGS_AT_512 = {
     "bert-512": "a small BERT",
     "roberta-512": "a small RoBERTa",
@@ -483,7 +483,14 @@ WIKIPEDIA: list[Finding | Remark] = [
         one
         for model, subject in _SIXTEEN_AT_512.items()
         for several in ("two", "four")
-        for one in _at_512(model, f"{subject} {_SIXTEEN}", "-sixteen", several)[:1]
+        for one in _at_512(model, f"{subject} {_SIXTEEN}", "-sixteen", several)
+    ),
+    _topics_after(
+        "at_512_pieces_sixteen",
+        "bert-512-of-1-sixteen",
+        "bert-512-of-4-sixteen",
+        f"a small BERT {_SIXTEEN} that read articles one by one",
+        "pieces of four articles in each input",
     ),
     _what_topics_tell("_at_512", "bert-512", "inputs of four articles, up to 512 tokens of them,"),
     *(
@@ -556,6 +563,31 @@ WIKIPEDIA: list[Finding | Remark] = [
                 _OF_SEVERAL,
             ),
         )
+    ),
+    *(
+        asked
+        for name, model, subject in (
+            ("articles", "bert-512-of-1", f"a small BERT {_SIXTEEN} that read articles one by one"),
+            ("drawn_topics", "bert-512-drawn-of-4", f"a small BERT {_SIXTEEN} {_READ_DRAWN}"),
+            *(
+                (
+                    f"{name}_of_{of}",
+                    f"{model}-bag-of-{_NUMBERS[of]}",
+                    f"{subject} {_READ_AT_512[of]}",
+                )
+                for name, model, of, subject in (
+                    ("electra", "electra-512", "one", f"a small ELECTRA {_SIXTEEN}"),
+                    ("electra", "electra-512", "two", f"a small ELECTRA {_SIXTEEN}"),
+                    (
+                        "bert_one_layer",
+                        "bert-512-one-layer",
+                        "two",
+                        f"a small BERT of one layer {_SIXTEEN}",
+                    ),
+                )
+            ),
+        )
+        for asked in _values(f"at_512_{name}_sixteen", f"{model}-sixteen", subject)
     ),
     *(
         _several(
