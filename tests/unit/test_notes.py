@@ -752,6 +752,30 @@ def test_values_come_first_where_attention_comes_in_larger_batches():
     assert gaps[of_electra].eq("opposite").all() and gaps[~of_electra].eq("reproduced").all()
 
 
+def test_larger_batches_alone_let_bert_learn_from_two_articles():
+    assert "It does, with an eighth of the updates" in NOTES
+    folders = [
+        REFERENCE / f"beside/at_512_{of}/tables/topic_structure" for of in ("longer", "batches")
+    ]
+    smaller, larger = (
+        rows(read_csv(folder / "topics_per_input.csv"), quantity="most_below_frequencies")
+        .set_index("model")
+        .loc[f"bert-512-bag-of-2-{folder.parts[-3].removeprefix('at_512_')}"]
+        for folder in folders
+    )
+    assert smaller["low"] < 0 and larger["low"] > 0.1 > smaller["high"]
+    assert smaller["runs"] == larger["runs"] == 4
+    over = rows(read_csv(folders[1] / "topics_per_input.csv"), probed="articles")
+    assert rows(over, quantity="attention_ratio_null_corrected")["high"].item() < 1
+    gap = rows(
+        read_csv(folders[1] / "value_circuit.csv"),
+        quantity="value_circuit_gap",
+        model="bert-512-bag-of-2-batches",
+        reading=OUTPUT,
+    )
+    assert gap["verdict"].item() == "reproduced"
+
+
 @pytest.fixture(scope="module")
 def other_seeds() -> dict[str, pd.DataFrame]:
     return read_tables(sorted(REFERENCE.glob("beside/other_seeds/tables/*/*.csv")))
