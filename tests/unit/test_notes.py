@@ -695,7 +695,7 @@ def test_in_larger_batches_every_model_learns_and_the_positive_control_shows_top
     assert len(below) == 15 and (below > 0).all()
     above = rows(table, quantity="attention_ratio").set_index(["model", "probed"])["verdict"]
     assert above["bert-512-drawn-of-4-sixteen"].eq("reproduced").all()
-    assert "across the articles of an input it does not lie above its null" in NOTES
+    assert "across the articles of an input attention does not lie above it" in NOTES
     across = above["bert-512-of-4-sixteen"]["inputs, words across articles"]
     assert across in ("undecided", "opposite")
     table = table[(table["probed"] == "articles") & (table["seed"] == ALL)]
@@ -706,6 +706,8 @@ def test_in_larger_batches_every_model_learns_and_the_positive_control_shows_top
     assert "At equal distance less than half of both is left" in NOTES
     for of in ("bert-512-of-1-sixteen", "bert-512-of-4-sixteen"):
         assert 0 < apart.loc[of, "value"] - 1 < (over.loc[of, "value"] - 1) / 2
+    assert "after articles one by one the interval then reaches the null" in NOTES
+    assert apart.loc["bert-512-of-1-sixteen", "low"] < 1 < apart.loc["bert-512-of-4-sixteen", "low"]
 
 
 def test_attention_does_not_gain_with_articles_in_larger_batches():
@@ -722,6 +724,14 @@ def test_attention_does_not_gain_with_articles_in_larger_batches():
     for family in ("bert", "roberta"):
         bags = [f"{family}-512-bag-of-{of}-sixteen" for of in (1, 2, 4)]
         assert (over[bags] < 1).all() and not above[bags].eq("reproduced").any()
+    assert "one BERT of four attends to topics, and two away from them" in NOTES
+    found = rows(
+        read_csv(SIXTEEN / "value_circuit.csv"),
+        model="bert-512-bag-of-2-sixteen",
+        quantity="doublings_before_attention",
+        reading=OUTPUT,
+    )
+    assert found["note"].item().endswith("in the attention of 3 (2 below the null)")
     bags = [f"electra-512-bag-of-{of}-sixteen" for of in (1, 2, 4)]
     assert above[bags].tolist() == ["reproduced", "reproduced", "undecided"]
 
