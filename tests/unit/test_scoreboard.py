@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from onelayer.evidence.findings import Finding
+from onelayer.evidence.findings import BEYOND, Finding
 from onelayer.evidence.intervals import mean
 from onelayer.evidence.pages import Link
 from onelayer.evidence.sentences import HOLM, SCOREBOARD
@@ -249,3 +249,19 @@ def test_claims_of_other_runs_have_a_line_of_their_own_in_the_picture(tables) ->
     texts = [text.get_text() for text in beside.texts]
     assert texts.count("other runs") == 1 and any("a mark for each run" in one for one in texts)
     assert "other runs" not in [text.get_text() for text in alone.texts]
+
+
+def test_what_is_beyond_the_papers_and_not_run_is_counted_below_the_picture(tables) -> None:
+    board = scoreboard(PAPERS, tables)
+    missed = (
+        board["finding"] == claims(board).set_index("verdict").loc[["not run"], "finding"].iloc[0]
+    )
+    pictures = {}
+    for place in ("Theorem 1", BEYOND):
+        board.loc[missed, "place"] = place
+        axes = scoreboard_figure(board).axes[0]
+        texts = " ".join(text.get_text() for text in axes.texts)
+        marks = [line.get_marker() for line in axes.lines].count(MARKS["not run"][0])
+        pictures[place] = marks, "Left out: 1 claims beyond the papers" in texts
+    (shown, told), (left, told_beyond) = pictures.values()
+    assert left == shown - 1 and told_beyond and not told

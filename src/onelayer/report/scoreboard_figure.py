@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from onelayer.evidence.figures import PALETTE, figure
+from onelayer.evidence.findings import BEYOND
 from onelayer.evidence.sentences import APART, apart_from_own
 from onelayer.evidence.verdicts import VERDICTS
 from onelayer.report.scoreboard import claims
@@ -49,24 +50,33 @@ WIDTH, LINE = 3.3, 0.17  # inches
 def scoreboard(table: pd.DataFrame, elsewhere: pd.DataFrame | None = None) -> Figure:
     """Every claim of the four papers as a mark that says what came out.
 
+    What was asked beyond the papers and not run is counted below: most of it is of overlays, and no
+    one run has them all.
+
     Args:
         table: `onelayer.report.scoreboard.scoreboard`.
         elsewhere: what other runs found of claims that this one has not, a row per run and claim
             with `paper`, `finding`, `verdict`. They have a line of their own.
     """
     others = table.iloc[:0] if elsewhere is None else elsewhere
+    left_out = 0
     rows = [("One mark per claim, sorted by what came out", [])]
     for paper, judged in claims(table).groupby("paper", sort=False):
         rows.append((paper, []))
         judged = judged[~judged["finding"].isin(others["finding"])]
         apart = apart_from_own(judged)
+        idle = (apart == BEYOND) & (judged["verdict"] == "not run")
+        left_out += int(idle.sum())
+        judged, apart = judged[~idle], apart[~idle]
         lines = {label: judged.loc[apart == of, "verdict"] for of, label in LINES.items()}
         lines["other runs"] = others.loc[others["paper"] == paper, "verdict"]
         for label, came in lines.items():
             verdicts = sorted(came, key=list(VERDICTS).index)
             for first in range(0, len(verdicts), ACROSS):
                 rows.append(("" if first else label, verdicts[first : first + ACROSS]))
-    notes = NOTES if others.empty else [*NOTES, *OF_OTHER_RUNS]
+    notes = [*NOTES, *(() if others.empty else OF_OTHER_RUNS)]
+    if left_out:
+        notes.append(f"Left out: {left_out:,} claims beyond the papers, not run here.")
     legend = math.ceil(len(MARKS) / 3)
     height = (len(rows) + legend + len(notes) + 1) * LINE
     drawn, axes = plt.subplots(figsize=(WIDTH, height), layout="none")
