@@ -685,17 +685,18 @@ def test_neither_depth_nor_width_nor_dropout_alone_is_shown_to_matter():
     ].all()
 
 
+FAMILIES_OF_SIXTEEN = ["bert-512", "roberta-512", "electra-512", "bert-512-one-layer"]
 SIXTEEN = REFERENCE / "beside/at_512_sixteen/tables/topic_structure"
 
 
 def test_in_larger_batches_every_model_learns_and_the_positive_control_shows_topics():
-    assert "All fifteen are:" in NOTES
+    assert "better than frequencies do.* All fifteen are." in NOTES
     table = read_csv(SIXTEEN / "topics_per_input.csv")
     below = rows(table, quantity="most_below_frequencies").set_index("model")["low"]
     assert len(below) == 15 and (below > 0).all()
     above = rows(table, quantity="attention_ratio").set_index(["model", "probed"])["verdict"]
     assert above["bert-512-drawn-of-4-sixteen"].eq("reproduced").all()
-    assert "across the articles of an input attention does not lie above it" in NOTES
+    assert "and across articles attention does not lie above its null" in NOTES
     across = above["bert-512-of-4-sixteen"]["inputs, words across articles"]
     assert across in ("undecided", "opposite")
     table = table[(table["probed"] == "articles") & (table["seed"] == ALL)]
@@ -703,7 +704,7 @@ def test_in_larger_batches_every_model_learns_and_the_positive_control_shows_top
         table[table["quantity"] == f"attention_ratio{of}_null_corrected"].set_index("model")
         for of in ("", "_distance_standardised")
     )
-    assert "At equal distance less than half of both is left" in NOTES
+    assert "At equal distance less than half of both is left on articles" in NOTES
     for of in ("bert-512-of-1-sixteen", "bert-512-of-4-sixteen"):
         assert 0 < apart.loc[of, "value"] - 1 < (over.loc[of, "value"] - 1) / 2
     assert "after articles one by one the interval then reaches the null" in NOTES
@@ -711,13 +712,14 @@ def test_in_larger_batches_every_model_learns_and_the_positive_control_shows_top
 
 
 def test_attention_does_not_gain_with_articles_in_larger_batches():
-    assert "Of these eight comparisons with bags of one a single one came" in NOTES
+    assert "Of eight comparisons with bags of one one came, in BERT of one layer after two" in NOTES
     table = read_csv(SIXTEEN / "topics_per_input.csv")
     more = rows(table, quantity="over_bag_of_one").set_index("model")["verdict"]
     assert len(more) == 8
     assert more.index[more == "reproduced"].tolist() == ["bert-512-one-layer-bag-of-2-sixteen"]
     assert more.index[more == "opposite"].tolist() == ["electra-512-bag-of-4-sixteen"]
-    assert "about once in five times" in NOTES and round(1 - 0.975**8, 1) == 0.2
+    assert "either way, once in three times" in NOTES and round(1 / (1 - 0.95**8)) == 3
+    assert more.isin(["reproduced", "opposite", "undecided"]).all()
     over = rows(table, quantity="attention_ratio_null_corrected", probed="articles")
     over = over.set_index("model")["value"]
     above = rows(table, quantity="attention_ratio", probed="articles").set_index("model")["verdict"]
@@ -732,6 +734,12 @@ def test_attention_does_not_gain_with_articles_in_larger_batches():
         reading=OUTPUT,
     )
     assert found["note"].item().endswith("in the attention of 3 (2 below the null)")
+    asked = ["bert-512-bag-of-2", *(f"{of}-bag-of-4" for of in FAMILIES_OF_SIXTEEN)]
+    assert above[[f"{of}-sixteen" for of in asked]].tolist() == ["undecided"] * 5
+    across = rows(table, quantity="attention_ratio", probed="inputs, words across articles")
+    across = across.set_index("model")["verdict"]
+    below = ["bert-512-bag-of-4-sixteen", *(f"roberta-512-bag-of-{of}-sixteen" for of in (2, 4))]
+    assert across[below].tolist() == ["opposite"] * 3
     bags = [f"electra-512-bag-of-{of}-sixteen" for of in (1, 2, 4)]
     assert above[bags].tolist() == ["reproduced", "reproduced", "undecided"]
 
@@ -776,7 +784,8 @@ def test_larger_batches_alone_let_bert_learn_from_two_articles():
     assert smaller["low"] < 0 and larger["low"] > 0.1 > smaller["high"]
     assert smaller["runs"] == larger["runs"] == 4
     over = rows(read_csv(folders[1] / "topics_per_input.csv"), probed="articles")
-    assert rows(over, quantity="attention_ratio_null_corrected")["high"].item() < 1
+    assert rows(over, quantity="attention_ratio_null_corrected")["value"].item() < 1
+    assert rows(over, quantity="attention_ratio")["verdict"].item() == "undecided"
     gap = rows(
         read_csv(folders[1] / "value_circuit.csv"),
         quantity="value_circuit_gap",
