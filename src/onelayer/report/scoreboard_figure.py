@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from onelayer.evidence.figures import PALETTE, figure
 from onelayer.evidence.findings import BEYOND
 from onelayer.evidence.sentences import APART, apart_from_own
-from onelayer.evidence.verdicts import VERDICTS
+from onelayer.evidence.verdicts import NOT_RUN, VERDICTS
 from onelayer.report.scoreboard import claims
 
 BLUE, RED, GREEN, _, ORANGE, SKY, BLACK = PALETTE
@@ -65,7 +65,7 @@ def scoreboard(table: pd.DataFrame, elsewhere: pd.DataFrame | None = None) -> Fi
         rows.append((paper, []))
         judged = judged[~judged["finding"].isin(others["finding"])]
         apart = apart_from_own(judged)
-        idle = (apart == BEYOND) & (judged["verdict"] == "not run")
+        idle = (apart == BEYOND) & (judged["verdict"] == NOT_RUN)
         left_out += int(idle.sum())
         judged, apart = judged[~idle], apart[~idle]
         lines = {label: judged.loc[apart == of, "verdict"] for of, label in LINES.items()}

@@ -198,6 +198,27 @@ _SIXTEEN_AT_512 = {
     **{f"{family}-512": _BAGS_AT_512[f"{family}-512"] for family in ("bert", "roberta", "electra")},
     "bert-512-one-layer": "a small BERT of one layer",
 }
+_SIXTEEN_INPUTS = {
+    "pieces": ("bert-512-of-4", f"a small BERT {_SIXTEEN} {_READ_FOUR},"),
+    "articles": ("bert-512-of-1", f"a small BERT {_SIXTEEN} that read articles one by one"),
+    "drawn_topics": ("bert-512-drawn-of-4", f"a small BERT {_SIXTEEN} {_READ_DRAWN}"),
+    **{
+        name: (
+            f"{model}-bag-of-{_NUMBERS[of]}",
+            f"{_SIXTEEN_AT_512[model]} {_SIXTEEN} {_READ_AT_512[of]}",
+        )
+        for name, model, of in (
+            ("bert_of_two", "bert-512", "two"),
+            ("bert", "bert-512", "four"),
+            ("roberta", "roberta-512", "four"),
+            ("electra_of_one", "electra-512", "one"),
+            ("electra_of_two", "electra-512", "two"),
+            ("electra", "electra-512", "four"),
+            ("bert_one_layer_of_two", "bert-512-one-layer", "two"),
+            ("bert_one_layer", "bert-512-one-layer", "four"),
+        )
+    },
+}
 
 
 def _topics_after(name: str, one: str, four: str, subject: str, of_four: str) -> Remark:
@@ -489,7 +510,7 @@ WIKIPEDIA: list[Finding | Remark] = [
         "at_512_pieces_sixteen",
         "bert-512-of-1-sixteen",
         "bert-512-of-4-sixteen",
-        f"a small BERT {_SIXTEEN} that read articles one by one",
+        _SIXTEEN_INPUTS["articles"][1],
         "pieces of four articles in each input",
     ),
     Remark(
@@ -532,69 +553,30 @@ WIKIPEDIA: list[Finding | Remark] = [
     _several(
         "at_512_pieces_sixteen",
         "bert-512-of-4-sixteen",
-        f"a small BERT {_SIXTEEN} {_READ_FOUR},",
+        _SIXTEEN_INPUTS["pieces"][1],
         **_MORE,
     ),
     _several(
         "at_512_in_order_sixteen",
         "bert-512-bag-of-4-sixteen",
-        f"a small BERT {_SIXTEEN} {_READ_AT_512['four']}",
+        _SIXTEEN_INPUTS["bert"][1],
         "over_words_in_order",
         **_THAN_IN_ORDER,
         predicted="opposite",
     ),
     *(
         asked
-        for name, model, subject in (
-            ("pieces", "bert-512-of-4", f"a small BERT {_SIXTEEN} {_READ_FOUR},"),
-            (
-                "bert_of_two",
-                "bert-512-bag-of-2",
-                f"a small BERT {_SIXTEEN} {_READ_AT_512['two']}",
-            ),
-            *(
-                (
-                    model.replace("-512", "").replace("-", "_"),
-                    f"{model}-bag-of-4",
-                    f"{subject} {_SIXTEEN} {_READ_AT_512['four']}",
-                )
-                for model, subject in _SIXTEEN_AT_512.items()
-            ),
-        )
-        for asked in (
-            *_values(f"at_512_{name}_sixteen", f"{model}-sixteen", subject),
-            _above_null(
-                f"attention_at_512_{name}_sixteen",
-                f"{model}-sixteen",
-                f"in {subject} words of one topic",
-                _OF_SEVERAL,
-            ),
-        )
+        for name, (model, subject) in _SIXTEEN_INPUTS.items()
+        for asked in _values(f"at_512_{name}_sixteen", f"{model}-sixteen", subject)
     ),
     *(
-        asked
-        for name, model, subject in (
-            ("articles", "bert-512-of-1", f"a small BERT {_SIXTEEN} that read articles one by one"),
-            ("drawn_topics", "bert-512-drawn-of-4", f"a small BERT {_SIXTEEN} {_READ_DRAWN}"),
-            *(
-                (
-                    f"{name}_of_{of}",
-                    f"{model}-bag-of-{_NUMBERS[of]}",
-                    f"{subject} {_READ_AT_512[of]}",
-                )
-                for name, model, of, subject in (
-                    ("electra", "electra-512", "one", f"a small ELECTRA {_SIXTEEN}"),
-                    ("electra", "electra-512", "two", f"a small ELECTRA {_SIXTEEN}"),
-                    (
-                        "bert_one_layer",
-                        "bert-512-one-layer",
-                        "two",
-                        f"a small BERT of one layer {_SIXTEEN}",
-                    ),
-                )
-            ),
+        _above_null(
+            f"attention_at_512_{name}_sixteen",
+            f"{_SIXTEEN_INPUTS[name][0]}-sixteen",
+            f"in {_SIXTEEN_INPUTS[name][1]} words of one topic",
+            _OF_SEVERAL,
         )
-        for asked in _values(f"at_512_{name}_sixteen", f"{model}-sixteen", subject)
+        for name in ("pieces", "bert_of_two", "bert", "roberta", "electra", "bert_one_layer")
     ),
     *(
         _several(
