@@ -88,7 +88,7 @@ class HiddenAs(Block):
 
     mask: Share
     """Share of them that becomes the mask."""
-    another: Share
+    another: float = Field(ge=0, le=1)
     """Share of them that becomes another word of the vocabulary."""
 
     @model_validator(mode="after")

@@ -160,6 +160,10 @@ _READ_BAGS = "that read the words of {} in random order"
 _OF_BAGS = f"a small BERT {_READ_BAGS}"
 _READ_DRAWN = "that read words drawn from four topics in each input"
 _IN_SIGHT = "of which four in five words to predict were in sight, right or wrong,"
+_SEEN_AS_THEY_ARE = "that sees the words it must predict as they are, or masked,"
+_SEEN_REPLACED = "that sees the words it must predict replaced, or masked,"
+_ALL_MASKED = "that sees none of the words it must predict"
+_MASKS = "which words to predict stay in sight decides where attention goes"
 _UNTIED = "whose embeddings are not its output layer"
 _ASKED_OF_SEEN = "attention follows topics where a model is asked of words that it can see"
 _CONTROL = "documents of the theory's own model show topics in attention: the positive control"
@@ -178,6 +182,7 @@ _THAN_ONE, _THAN_IN_ORDER = (
     _comparing(f"attends {{}}more within topics than one that read {what}")
     for what in ("those of single articles so", "them in order")
 )
+_THAN_USUAL = _comparing("attends {}more within topics than one with the usual masks")
 _NUMBERS = {"one": 1, "two": 2, "four": 4}
 _READ_AT_512 = {
     of: f"{_READ_BAGS.format(f'{what} articles')}, up to 512 tokens of them in an input,"
@@ -670,13 +675,60 @@ WIKIPEDIA: list[Finding | Remark] = [
         "inputs, words of one article",
         **_comparing("attends {}more within topics of such inputs than one whose embeddings are"),
     ),
+    *(
+        one
+        for what, subject, above, more in (
+            ("kept", _SEEN_AS_THEY_ARE, "reproduced", "reproduced"),
+            ("replaced", _SEEN_REPLACED, "opposite", "opposite"),
+            ("masked", _ALL_MASKED, "opposite", "undecided"),
+        )
+        for one in (
+            _control_on_inputs(
+                f"drawn_topics_{what}",
+                f"bert-{what}-drawn",
+                f"a small BERT {subject} and",
+                predicted=above,
+            ),
+            _several(
+                f"{what}_words",
+                f"bert-{what}-drawn",
+                f"a small BERT {subject} and {_READ_DRAWN}",
+                "over_usual_masks",
+                _MASKS,
+                "inputs, words of one article",
+                **_THAN_USUAL,
+                predicted=more,
+                refuted_if_undecided=more != "undecided",
+            ),
+        )
+    ),
+    _several(
+        "kept_words_in_articles",
+        "bert-kept",
+        f"a small BERT {_SEEN_AS_THEY_ARE} and that read articles one by one",
+        "over_usual_masks",
+        _MASKS,
+        **_THAN_USUAL,
+    ),
+    _above_null(
+        "topics_after_kept_words",
+        "bert-kept",
+        f"in a small BERT {_SEEN_AS_THEY_ARE} and that read articles one by one, words of one "
+        "topic",
+        _MASKS,
+    ),
+    _control_on_inputs(
+        "drawn_topics_more_text",
+        "bert-drawn-longer",
+        "a small BERT trained on 24 million tokens, no input twice,",
+    ),
     _several(
         "words_in_sight",
         "bert-seen",
         f"a small BERT {_IN_SIGHT}",
         "over_usual_masks",
         _ASKED_OF_SEEN,
-        **_comparing("attends {}more within topics than one with the usual masks"),
+        **_THAN_USUAL,
     ),
     _above_null(
         "topics_after_words_in_sight",
