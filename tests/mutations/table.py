@@ -3283,6 +3283,14 @@ FAULTS = [
         "attention is averaged on other documents than the variant's",
     ),
     Fault(
+        "papers/topic_structure/synthetic/trained_attention.py",
+        "words = variant.masked(base.model)",
+        "words = base.model",
+        "tests/unit/test_topic_structure_training.py"
+        "::test_a_variant_is_trained_on_documents_masked_as_it_says",
+        "a variant's own masks are those of all",
+    ),
+    Fault(
         "papers/topic_structure/synthetic/norms.py",
         "rows = _documents(base.model, block, attended)",
         "rows = _documents(base.model, block, True)",

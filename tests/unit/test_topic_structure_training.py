@@ -11,6 +11,7 @@ from onelayer.papers.topic_structure.synthetic.norms import two_stages
 from onelayer.papers.topic_structure.synthetic.stages import stage_times
 from onelayer.papers.topic_structure.synthetic.trained_attention import (
     _evaluation_documents,
+    _masked_documents,
     attention_over_steps,
     topic_attention,
 )
@@ -125,6 +126,28 @@ def test_the_published_table_is_of_the_authors_model_and_all_else_is_an_analogue
     # It is of documents with Dirichlet weights.
     other = attention_table(averages_of(0.0108), embedding="one_hot", tau=2)
     assert other["published"].isna().all()
+    other = attention_table(averages_of(0.0108), embedding="one_hot", p_r=0.2)  # and of usual masks
+    assert other["published"].isna().all()
+
+
+def test_a_variant_is_trained_on_documents_masked_as_it_says() -> None:
+    block = SYNTHETIC.attention.but(variants=[variant_of()], N=(50, 60))
+    for own, some_in_sight in (({}, True), ({"p_c": 0, "p_r": 0}, False)):
+        variant = variant_of(embedding="one_hot", **own)
+        rows = _masked_documents(SMALL, block, variant, 100, "a test")
+        assert (rows.query == data.MASK).any()
+        assert (rows.query != data.MASK).any() == some_in_sight
+    told = tables._masked(variant_of(name="all_kept", p_c=0.2, p_r=0))
+    assert (
+        told == "all kept: of the words to predict 20% stay as they are and 0% show a random word."
+    )
+
+
+def test_masks_of_a_variant_that_are_more_than_all_are_refused_with_its_name() -> None:
+    block = SYNTHETIC.attention
+    variants = [*block.variants, variant_of(name="too_many", p_c=0.95)]
+    with pytest.raises(ValueError, match=r"attention.variants, too_many: p_c \+ p_r = 1.05"):
+        SYNTHETIC.but(attention=block.but(variants=variants))
 
 
 def test_an_attention_ratio_is_judged_by_its_distance_from_one() -> None:

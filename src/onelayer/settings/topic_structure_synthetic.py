@@ -120,6 +120,10 @@ class AttentionVariant(Block):
     tau: int | None = Field(None, ge=1)
     """Topics of a document, which is uniform over them, as in the paper's theory; null: their
     weights are of the Dirichlet distribution of `concentration`, as the authors release them."""
+    p_c: float | None = Field(None, ge=0, le=1)
+    """Of the selected words, share that stays as it is, where it is not that of `model`."""
+    p_r: float | None = Field(None, ge=0, le=1)
+    """Of the selected words, share that shows a random word, where it is not that of `model`."""
     frozen_value: bool = False
     """W_V is frozen at the optimum of stage 1; only W_K and W_Q are trained."""
     loss: LossKind = "cross_entropy"
@@ -127,16 +131,26 @@ class AttentionVariant(Block):
     optimizers: list[OptimizerSettings] = Field(min_length=1)
     """Rows of the table."""
 
+    def masked(self, model: TopicModelSettings) -> TopicModelSettings:
+        """The words, masked as they are here."""
+        return model.but(**self.own_masks)
+
+    @property
+    def own_masks(self) -> dict[str, float]:
+        """What is said here of how words are masked."""
+        shares = {"p_c": self.p_c, "p_r": self.p_r}
+        return {name: share for name, share in shares.items() if share is not None}
+
     @property
     def authors(self) -> bool:
         """Whether it is what the authors' code trains, of which the published table is."""
-        return self.embedding == "layer_norm" and not self.frozen_value
+        return self.embedding == "layer_norm" and not self.frozen_value and not self.own_masks
 
     @property
     def printed(self) -> bool:
         """Whether the published table's rows are set beside it."""
         one_hot = self.embedding in ("one_hot", "layer_norm")
-        return one_hot and self.tau is None and not self.frozen_value
+        return one_hot and self.tau is None and not self.frozen_value and not self.own_masks
 
 
 class AttentionTableSettings(DocumentSettings):
@@ -428,6 +442,12 @@ class SyntheticSettings(SyntheticTraining):
             raise ValueError("gap_grid: each tau must be below each T that it stands beside")
         if (most := max(grid.p_c, default=0)) + self.model.p_r > 1:
             raise ValueError(f"gap_grid.p_c: {most:.15g} + p_r = {self.model.p_r:.15g}: at most 1")
+        for variant in self.attention.variants:
+            shares = {"p_c": self.model.p_c, "p_r": self.model.p_r} | variant.own_masks
+            if (share := sum(shares.values())) > 1:
+                raise ValueError(
+                    f"attention.variants, {variant.name}: p_c + p_r = {share:.15g}: at most 1"
+                )
         return self
 
     @pydantic.model_validator(mode="after")

@@ -102,6 +102,27 @@ def _blocks(name: str, quantity: str, fewer: str, width: str) -> Finding:
     )
 
 
+_STREAM = " with a residual stream and embeddings that are its output layer"
+_SEEN = {
+    "usual": "where words to predict are masked, some kept and as many replaced",
+    "kept": "where words to predict are masked or kept",
+    "replaced": "where words to predict are masked or replaced",
+    "masked": "where words to predict are all masked",
+}
+# What a pilot of three runs had shown where there is a stream; of one-hot words without, nothing.
+_MASKS = [
+    *(
+        (model, what, masks, f"_{masks}", seen, "table", predicted)
+        for model, what, expected in (
+            ("one_hot", "", ("reproduced", "reproduced", "negligible", "negligible")),
+            ("stream", _STREAM, ("opposite", "reproduced", "opposite", "opposite")),
+        )
+        for (masks, seen), predicted in zip(_SEEN.items(), expected, strict=True)
+    ),
+    ("stream", _STREAM, "usual", "_longer", _SEEN["usual"], "last", "reproduced"),
+]
+
+
 FINDINGS: list[Finding | Remark] = [
     _gap("gap_of_values", "W_V", "W_V", "Stage 1 result"),
     _gap("gap_of_embeddings", "E", "E = W_E^T W_E", "Result: embeddings encode topic structure"),
@@ -274,6 +295,21 @@ FINDINGS: list[Finding | Remark] = [
             ("residual", "one_hot_two_topics", "one-hot embeddings", "negligible"),
             ("tied_residual", "tied", "trained embeddings that are its output layer", "opposite"),
         )
+    ),
+    *(
+        Finding(
+            f"masks_in_theory_{model}{name}",
+            claim="which words to predict stay in sight decides where attention goes",
+            place=BEYOND,
+            kind="analogue",
+            table=_ATTENTION,
+            primary=_RATIO | _SLOWEST_ADAM | {"variant": f"{model}_{masks}", "budget": budget},
+            subject=f"on documents of four topics, in the paper's model{what}, {seen}, words",
+            does="attend more to other words of their topic than to words of other topics",
+            number="{it:2} times as much, after {it.until}",
+            predicted=predicted,
+        )
+        for model, what, masks, name, seen, budget, predicted in _MASKS
     ),
     Finding(
         "optimal_attention",

@@ -40,6 +40,7 @@ UNMOVED = 0.01  # all weights this close to uniform attention, as a share of it:
 GAP_KEYS = ["parameter", "masked", "loss", "optimizer", "weight_decay"]
 ATTENTION_KEYS = ["variant", "accounting", "optimizer", "learning_rate", "budget", "until"]
 # Where training stops, as a key, whatever the number of steps is.
+BECOMES = {"p_c": "stay as they are", "p_r": "show a random word"}
 TABLE, RELEASED, LAST, BEST = "table", "released", "last", "best held-out loss"
 RATIO = "topic_to_different_ratio"
 TOPIC_IDS = "correct"  # the accounting that looks topics up by word
@@ -331,6 +332,13 @@ def readable_attention(
     }
 
 
+def _masked(variant: AttentionVariant) -> str:
+    """What becomes of the selected words where the variant has masks of its own."""
+    shares = variant.own_masks.items()
+    told = " and ".join(f"{share:.0%} {BECOMES[name]}" for name, share in shares)
+    return f"{variant.name.replace('_', ' ')}: of the words to predict {told}."
+
+
 def _plus_minus(value: float, spread: float) -> str:
     if math.isnan(value):
         return "–"
@@ -378,6 +386,7 @@ def attention_by_optimizer(
         "attention, as the residual stream of a transformer does; the paper has none. tied: "
         "embeddings are trained and are the output layer; tied residual: these, too, past "
         "attention, as in BERT.",
+        *(_masked(variant) for variant in variants if variant.own_masks),
         "The published table cannot be reproduced from the released code. It looks topics up by "
         "id where it should by word, which shifts them by four words ('shifted' does the same), "
         "it hides masked positions from attention, draws masks once, and never reads the seed of "

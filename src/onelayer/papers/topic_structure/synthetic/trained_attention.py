@@ -109,7 +109,8 @@ def _masked_documents(
     use: str,
 ) -> data.CountRows:
     of = {"concentration": block.concentration, "masked_attended": variant.masked_attended}
-    return data.draw(base.model, documents, block.N, use, tau=variant.tau, **of)
+    words = variant.masked(base.model)
+    return data.draw(words, documents, block.N, use, tau=variant.tau, **of)
 
 
 def _runs(rates: Sequence[OptimizerSettings], seeds: int) -> list[Run]:
