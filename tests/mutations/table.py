@@ -3283,6 +3283,14 @@ FAULTS = [
         "attention is averaged on other documents than the variant's",
     ),
     Fault(
+        "papers/topic_structure/synthetic/stage_two.py",
+        '"p_r": (1 - kept) * shown}',
+        '"p_r": kept * shown}',
+        "tests/unit/test_topic_structure_claims.py"
+        "::test_the_optimum_over_masks_is_that_of_long_documents_term_by_term",
+        "words that are not kept are not replaced either",
+    ),
+    Fault(
         "papers/topic_structure/synthetic/trained_attention.py",
         "words = variant.masked(base.model)",
         "words = base.model",

@@ -1,8 +1,11 @@
 """Claims about what the topic-structure paper's claims table measures."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.optimize import minimize_scalar
 
 from onelayer.evidence.claims import BEYOND, KEYS, tabulated
 from onelayer.evidence.tables import ALL
@@ -13,10 +16,11 @@ from onelayer.papers.topic_structure.synthetic.data import draw
 from onelayer.papers.topic_structure.synthetic.descent import contraction, stage_one_descent
 from onelayer.papers.topic_structure.synthetic.gap_grid import gap_grid
 from onelayer.papers.topic_structure.synthetic.norms import stage_gradients
-from onelayer.papers.topic_structure.synthetic.stage_two import ratio_over_topics
+from onelayer.papers.topic_structure.synthetic.stage_tables import over_masks
+from onelayer.papers.topic_structure.synthetic.stage_two import ratio_over_masks, ratio_over_topics
 from onelayer.papers.topic_structure.synthetic.stages import half_times
 from onelayer.settings.root import default_settings
-from onelayer.settings.topic_structure_synthetic import StageSetting
+from onelayer.settings.topic_structure_synthetic import StageSetting, TopicModelSettings
 
 SYNTHETIC = default_settings().topic_structure.synthetic
 SELECTIONS = ("proportion", "independent")
@@ -118,6 +122,44 @@ def test_optimal_attention_over_topics_marks_where_beta_is_at_its_bound() -> Non
     at = found[(found["tau"] == 2) & (found["selection"] == "proportion")]
     by = at.groupby("T")["ratio"].mean()
     assert by[8] > by[4] > 1
+
+
+def loss_of_long_documents(log_alpha: float, words: TopicModelSettings, tau: int) -> float:
+    """Squared loss of attention exp(log_alpha) times as large to the topic of what a word shows.
+
+    Of words to predict that show a word, in the limit of long documents: over the topic of what it
+    shows and of what is meant, one by one. W_V is the least that is right under uniform attention.
+    """
+    T, intact, random = words.T, words.intact, words.p_m * words.p_r
+    masks = 1 - intact - random
+    off = -random / T / intact  # what random words add to every topic is taken off again,
+    of_keys = (intact + random) ** 2 / (T * words.v) + masks**2  # by words and masks together
+    of_word, of_mask = off * (intact + random) / (T * words.v) / of_keys, off * masks / of_keys
+    loss = 0.0
+    for shown, meant in itertools.product(range(T), range(tau)):
+        keys = [(intact / tau if topic < tau else 0) + random / T for topic in range(T)]
+        keys[shown] *= np.exp(log_alpha)
+        all_keys = sum(keys) + masks
+        chance = ((shown == meant) * words.p_c + words.p_r / T) / tau
+        for topic in range(T):
+            f = keys[topic] / intact + of_word * sum(keys) + of_mask * masks
+            loss += chance * (f / all_keys - (topic == meant)) ** 2
+    return loss
+
+
+def test_the_optimum_over_masks_is_that_of_long_documents_term_by_term() -> None:
+    words = SYNTHETIC.model.but(p_c=0.3, p_r=0.3)
+    block = SYNTHETIC.over_masks.but(documents=400, taus=[2, 4], kept=[0, 0.25, 0.5], seeds=2)
+    found = ratio_over_masks(words, block)
+    assert len(found) == 3 * 2 * 2 and (found["p_c"] + found["p_r"]).round(9).eq(0.6).all()
+    table = over_masks(found)
+    ratios = table[table["quantity"] == "ratio"].set_index(["kept", "tau"])
+    for (kept, tau), ratio in found.groupby(["kept", "tau"])["ratio"].mean().items():
+        masked = words.but(p_c=0.6 * kept, p_r=0.6 * (1 - kept))
+        least = minimize_scalar(loss_of_long_documents, bounds=(-2, 5), args=(masked, tau))
+        assert ratio == pytest.approx(np.exp(least.x), rel=0.04)
+        assert ratios["value"][kept, tau] == pytest.approx(ratio)
+        assert (ratios["verdict"][kept, tau] == "reproduced") == (kept > 0)
 
 
 @pytest.fixture(scope="module")

@@ -97,6 +97,14 @@ step(
     theory=synthetic.theory,
     descent=synthetic.descent,
 )
+kept_shares = synthetic.over_masks.kept
+step(
+    "optimise_attention_over_masks",
+    (1500, 30),
+    {"ratios": f"{made}/ratio_over_masks.parquet"},
+    model=synthetic.model,
+    over_masks=synthetic.over_masks,
+)
 step(
     "optimise_attention_over_T",
     (1500, 30),

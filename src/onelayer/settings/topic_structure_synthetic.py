@@ -309,6 +309,20 @@ class RatioOverTSettings(DocumentSettings):
     """Draws of documents for each setting (seeds)."""
 
 
+class OverMasksSettings(DocumentSettings):
+    """The optimal attention of stage 2 over what becomes of words to predict."""
+
+    documents: int = Field(ge=2)
+    """Documents of each seed (documents)."""
+    taus: list[Annotated[int, Field(ge=1)]] = Field(min_length=1)
+    """Topics in a document; less than T, which is degenerate."""
+    kept: list[Annotated[float, Field(ge=0, le=1)]]
+    """Of the words to predict that show a word, shares that show their own: p_c / (p_c + p_r).
+    Without any there is no such table."""
+    seeds: int = Field(ge=2)
+    """Draws of documents for each setting (seeds)."""
+
+
 class DescentSettings(Block):
     """Stage 1 by gradient descent on documents as those of `theory`, from many starts."""
 
@@ -399,6 +413,8 @@ class SyntheticSettings(SyntheticTraining):
     """Optimal attention against tau."""
     ratio_over_T: RatioOverTSettings
     """The optimal attention over T."""
+    over_masks: OverMasksSettings
+    """The optimal attention over masks."""
     dyck: DyckSettings
     """Bracket words."""
 
@@ -430,6 +446,7 @@ class SyntheticSettings(SyntheticTraining):
             ("theory.tau", self.theory.tau, self.model.T),
             ("components.tau", self.components.tau, self.model.T),
             ("stage_two.taus", max(self.stage_two.taus), self.model.T),
+            ("over_masks.taus", max(self.over_masks.taus), self.model.T),
             ("ratio_over_T.taus", max(self.ratio_over_T.taus), min(self.ratio_over_T.T)),
         ):
             if tau >= T:
@@ -442,6 +459,8 @@ class SyntheticSettings(SyntheticTraining):
             raise ValueError("gap_grid: each tau must be below each T that it stands beside")
         if (most := max(grid.p_c, default=0)) + self.model.p_r > 1:
             raise ValueError(f"gap_grid.p_c: {most:.15g} + p_r = {self.model.p_r:.15g}: at most 1")
+        if self.over_masks.kept and not self.model.p_c + self.model.p_r:
+            raise ValueError("over_masks.kept: with p_c + p_r = 0 no word to predict shows a word")
         for variant in self.attention.variants:
             shares = {"p_c": self.model.p_c, "p_r": self.model.p_r} | variant.own_masks
             if (share := sum(shares.values())) > 1:

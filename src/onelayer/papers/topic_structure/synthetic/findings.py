@@ -109,6 +109,7 @@ _SEEN = {
     "replaced": "where words to predict are masked or replaced",
     "masked": "where words to predict are all masked",
 }
+_OVER_MASKS = {"quantity": "ratio", "tau": 4}
 # What a pilot of three runs had shown where there is a stream; of one-hot words without, nothing.
 _MASKS = [
     *(
@@ -310,6 +311,22 @@ FINDINGS: list[Finding | Remark] = [
             predicted=predicted,
         )
         for model, what, masks, name, seen, budget, predicted in _MASKS
+    ),
+    Finding(
+        "optimum_without_kept_words",
+        claim="the attention of a pair of words is larger when both belong to one topic, whatever "
+        "share of the words to predict is kept",
+        place=BEYOND,
+        kind="claim",
+        table="topic_structure/over_masks",
+        primary=_OVER_MASKS | {"kept": 0},
+        subject="in long documents of four topics, where no word to predict is kept, the optimal "
+        "attention",
+        does="is larger for two words of one topic than of two",
+        number="{it:2} times as large; {half:2} times where as many are kept as replaced, {all:2} "
+        "where none is replaced",
+        beside={"half": _OVER_MASKS | {"kept": 0.5}, "all": _OVER_MASKS | {"kept": 1}},
+        predicted="negligible",
     ),
     Finding(
         "optimal_attention",

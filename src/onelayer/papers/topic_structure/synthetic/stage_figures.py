@@ -296,3 +296,30 @@ def ratio_over_topics(ratios: pd.DataFrame) -> Figure:
     figure.legend(loc="outside lower center", ncols=2, fontsize=7.5)
     despine(axis)
     return figure
+
+
+@figure(
+    "topic_structure/over_masks",
+    "Synthetic: figures",
+    "figure: ratio against masks",
+    reads={"ratios": "optimise_attention_over_masks.ratios"},
+    made="kept_shares",
+)
+def over_masks(ratios: pd.DataFrame) -> Figure:
+    """The optimal ratio against the share of words in sight that are kept, for each tau."""
+    figure, axis = plt.subplots(figsize=(COLUMN, 3.2))
+    axis.axhline(1, color="0.5", linewidth=0.8)
+    for number, (tau, points) in enumerate(ratios.groupby("tau")):
+        by_share = points.groupby("kept")["ratio"]
+        axis.errorbar(
+            by_share.mean().index, by_share.mean(), yerr=by_share.std(), capsize=2,
+            marker=MARKERS[number], color=PALETTE[number], label=f"$\\tau = {tau}$",
+        )  # fmt: skip
+    axis.set(yscale="log", xlabel="of words to predict that show a word, share that shows its own")
+    axis.set_ylabel("same-topic / different-topic weight")
+    axis.set_yticks([1, 2, 5, 10, 20, 50], ["1", "2", "5", "10", "20", "50"])
+    axis.set_yticks([], minor=True)
+    axis.set_title(f"mean ± std of {ratios['seed'].nunique()} seeds", fontsize=8.5)
+    figure.legend(loc="outside lower center", ncols=3, fontsize=7.5)
+    despine(axis)
+    return figure

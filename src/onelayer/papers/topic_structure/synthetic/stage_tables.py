@@ -11,13 +11,14 @@ from onelayer.evidence.intervals import mean, median, share, worst
 from onelayer.evidence.tables import ALL, Report, interval_of, row_per, table, tidy
 from onelayer.evidence.verdicts import NOT_REACHED, Comparison, Direction, Number, judge, worded
 from onelayer.papers.topic_structure.synthetic.stages import stage_times
-from onelayer.papers.topic_structure.synthetic.tables import independent, joined, over_runs
+from onelayer.papers.topic_structure.synthetic.tables import MATTERS, independent, joined, over_runs
 from onelayer.settings.topic_structure_synthetic import TwoStageSettings
 
 # `studied`: `setting`, or `map` for all learning rates and starts of a panel.
 # `masked`: `attended`, or `hidden` from attention.
 STAGE_KEYS = ["studied", "setting", "loss", "optimizer", "masked", "learning_rate", "noise", "seed"]
 RATIO_KEYS = ["documents", "method", "tau"]
+MASKS_KEYS = ["kept", "tau"]
 TIMES = {"t_V": math.inf, "t_KQ": math.inf, "value_share_at_t_KQ": 1.0}  # and the most they can be
 IN_ORDER, CELLS_IN_ORDER = "share_in_order", "share_of_cells_in_order"
 MOST = 0.5  # of a setting's runs: beyond this share two stages are there
@@ -262,3 +263,43 @@ def stage_two_ratio(ratios: pd.DataFrame) -> pd.DataFrame:
         least = {"quantity": "least_growth", "note": note} | independent(estimate)
         rows.append(keys | least)
     return judge(tidy(rows, RATIO_KEYS), {"least_growth": Direction(0.0, 1)})
+
+
+@row_per("tau")
+def readable_over_masks(by: pd.DataFrame, tau: int) -> dict:
+    """A row per tau: the ratio at each share of kept words."""
+    ratio = by.loc[["ratio"]]
+    cells = {
+        f"{kept:.0%} kept [95%]": f"{interval_of(row)} ({worded(row)})"
+        for kept, (_, row) in zip(ratio["kept"].astype(float), ratio.iterrows(), strict=True)
+    }
+    return {"tau": f"{tau:.0f}"} | cells
+
+
+@table(
+    "topic_structure/over_masks",
+    "Synthetic: tables",
+    "table: ratio against masks",
+    title="Topic structure, synthetic: optimal attention of stage 2 against masks",
+    notes=[
+        "Ratio: as in `table_stage_two_ratio`. Of the words to predict most show the mask, and as "
+        "many as there show a word: their own (kept, the paper's p_c) or a random one (p_r). "
+        "Columns are shares of the former among both; the usual one is a half. A word that shows "
+        "the mask has no topic to attend by.",
+        "Where no word is kept, what a word shows tells nothing of what is to be predicted there: "
+        "in long documents the optimum is then uniform attention, whatever tau is.",
+        "Verdicts: whether the ratio lies above 1, the optimum of documents of one topic; the "
+        "theorem names no values.",
+    ],
+    readable=readable_over_masks,
+    reads={"ratios": "optimise_attention_over_masks.ratios"},
+    made="kept_shares",
+)
+def over_masks(ratios: pd.DataFrame) -> pd.DataFrame:
+    """The optimal ratio against the share of words in sight that are kept, and against tau."""
+    rows = []
+    for key, group in ratios.groupby(MASKS_KEYS, sort=False):
+        keys = dict(zip(MASKS_KEYS, key, strict=True))
+        for quantity in ("ratio", "alpha", "beta"):
+            rows.append(keys | {"quantity": quantity} | independent(mean(group[quantity])))
+    return judge(tidy(rows, MASKS_KEYS), {"ratio": Direction(1.0, 1, MATTERS)})

@@ -15,6 +15,7 @@ from onelayer.compute.execution import Execution
 from onelayer.papers.topic_structure.synthetic import attention, closed_form, data, model, tied
 from onelayer.papers.topic_structure.synthetic.training import Plan, Run, train_runs
 from onelayer.settings.topic_structure_synthetic import (
+    OverMasksSettings,
     RatioOverTSettings,
     StageTwoSettings,
     SyntheticTraining,
@@ -75,6 +76,27 @@ def ratio_over_topics(words: TopicModelSettings, block: RatioOverTSettings) -> p
                 keys["words"] = words_of
                 at_bound = best["beta"] <= tied.LEAST * (1 + 1e-6)
                 results.append(keys | {"at_bound": at_bound} | best)
+    return pd.DataFrame(results)
+
+
+def ratio_over_masks(words: TopicModelSettings, block: OverMasksSettings) -> pd.DataFrame:
+    """The optimal ratio over tau and over what words to predict show, where they show a word.
+
+    As many of them show one as `words` has it, p_c + p_r; of these a share of `kept` shows its own,
+    the others a random one. Without the former what a word shows tells nothing of what is to be
+    predicted there, so that in long documents every word's optimal attention is uniform.
+
+    Returns:
+        Rows `kept`, `p_c`, `p_r`, `tau`, `seed`, `alpha`, `beta`, `ratio`.
+    """
+    results, vocabulary = [], data.Vocabulary(words.T, words.v)
+    shown = words.p_c + words.p_r
+    for kept, tau, seed in itertools.product(block.kept, block.taus, range(block.seeds)):
+        masks = {"p_c": kept * shown, "p_r": (1 - kept) * shown}
+        rows = data.draw(words.but(**masks), block.documents, block.N, "masks", tau=tau, seed=seed)
+        W_V = closed_form.stage_one_optimum(vocabulary, rows)
+        best = tied.optimal_attention(vocabulary, rows, W_V)
+        results.append({"kept": kept, **masks, "tau": tau, "seed": seed} | best)
     return pd.DataFrame(results)
 
 
