@@ -148,7 +148,6 @@ def test_every_step_and_module_stands_on_the_page_of_a_paper(site) -> None:
     others |= {"measure_claims_again", "tabulate_scoreboard", "calibrate_intervals"}
     others |= {"copy_local_model", "gather_series"}  # of models of one's own: docs/own_data.md
     others |= {"follow_circuits"}  # of all papers together
-    others |= {"optimise_attention_over_masks"}  # of config/masks_in_theory.yaml alone
     assert rows >= STEPS - others and not rows & others
     packages = [ROOT / "src/onelayer/papers" / paper for paper in PAPERS]
     modules = {".".join(path.relative_to(package).with_suffix("").parts)

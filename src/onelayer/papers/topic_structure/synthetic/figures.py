@@ -33,6 +33,7 @@ from onelayer.papers.topic_structure.synthetic.tables import (
     read_published,
     tidy_gaps,
 )
+from onelayer.settings.topic_structure_synthetic import AttentionVariant
 
 LOSSES = {
     "squared": "squared loss",
@@ -257,19 +258,26 @@ def _document_heatmap(
     settings={
         "length": "topic_structure.synthetic.attention.evaluated_tokens",
         "released_steps": "topic_structure.synthetic.released_steps",
+        "variant": "topic_structure.synthetic.over_steps_variant",
     },
 )
 def attention_over_steps(
-    over_steps: list[pd.DataFrame], published: Path, length: int, released_steps: int
+    over_steps: list[pd.DataFrame],
+    published: Path,
+    length: int,
+    released_steps: int,
+    variant: AttentionVariant,
 ) -> Figure:
-    """Average attention by pair class against steps, published values beside it; held-out loss.
+    """Average attention by pair class against steps, and the loss on documents not trained on.
 
-    A table per optimiser; on documents of `length` tokens uniform attention is 1 / length.
+    A table per optimiser; on documents of `length` tokens uniform attention is 1 / length. Where
+    the published table is of this variant its values stand beside it.
     """
     every = pd.concat(over_steps)
     shown = every[(every["accounting"] == TOPIC_IDS) & (every["step"] > 0)]
     shown = shown[shown["diverged_at"] < 0]
     printed = read_published(published)
+    printed = printed if variant.printed else printed[:0]
     rates = list(shown.groupby(["optimizer", "learning_rate"]))
     styles = [
         {"color": PALETTE[k % len(PALETTE)], "marker": MARKERS[k % len(MARKERS)]}
@@ -280,7 +288,7 @@ def attention_over_steps(
     for axis, (quantity, name) in zip(axes.flat, OVER_STEPS.items(), strict=True):
         of_paper = printed[printed["quantity"] == quantity]
         of_paper = of_paper.set_index(["optimizer", "learning_rate"])
-        if len(of_paper):
+        if quantity != "held_out_loss":
             axis.axhline(1 / length, color="0.4", linewidth=0.8, linestyle=":", zorder=0)
         _draw_over_steps(axis, quantity, rates, styles, of_paper, strip)
         axis.axvline(released_steps, color="0.75", linewidth=0.8, zorder=0)
