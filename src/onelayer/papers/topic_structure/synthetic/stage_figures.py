@@ -315,7 +315,7 @@ def over_masks(ratios: pd.DataFrame) -> Figure:
             by_share.mean().index, by_share.mean(), yerr=by_share.std(), capsize=2,
             marker=MARKERS[number], color=PALETTE[number], label=f"$\\tau = {tau}$",
         )  # fmt: skip
-    axis.set(yscale="log", xlabel="of words to predict that show a word, share that shows its own")
+    axis.set(yscale="log", xlabel="kept, of words to predict that show a word")
     axis.set_ylabel("same-topic / different-topic weight")
     axis.set_yticks([1, 2, 5, 10, 20, 50], ["1", "2", "5", "10", "20", "50"])
     axis.set_yticks([], minor=True)
