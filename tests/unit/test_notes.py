@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 
 from onelayer.evidence.sentences import primary_row
 from onelayer.evidence.tables import ALL, read_csv, read_tables
@@ -549,6 +550,43 @@ def test_words_to_repeat_are_not_shown_to_push_attention_below_its_null():
         for table, model in ((every, "bert-asked-drawn"), (untied, "bert-tied-drawn"))
     ]
     assert len(by_seed[0]) == 4 and (by_seed[1] < by_seed[0]).all()
+
+
+def test_masks_decide_where_attention_goes_in_the_theory():
+    assert "in documents of two topics as of four" in NOTES
+    folder = REFERENCE / "beside/masks_in_theory/tables/topic_structure"
+    optimum = rows(read_csv(folder / "over_masks.csv"), quantity="ratio", kept=0.0)
+    assert (optimum[optimum["tau"] > 1]["verdict"] == "negligible").all() and len(optimum) == 3
+    assert "read its ten thousand documents eighty times" in NOTES
+    assert "each read four times" in NOTES
+    for run, times in (("masks_in_theory", 80), ("many_documents", 4)):
+        overlay = yaml.safe_load((ROOT / f"config/{run}.yaml").read_text(encoding="utf-8"))
+        own, usual = overlay["topic_structure"]["synthetic"], default_settings().topic_structure
+        documents = own["attention"].get("documents", usual.synthetic.attention.documents)
+        read = own["attention_over_steps"]["steps"]["adam"] * usual.synthetic.batch
+        assert read == times * documents
+    assert "its loss on others has risen since the two thousandth step" in NOTES
+    table = read_csv(folder / "attention_by_optimizer.csv")
+    best = table[(table["budget"] == "best held-out loss") & (table["quantity"] == "step")]
+    assert best["high"].item() < 2000
+
+
+def test_without_kept_words_a_small_bert_has_not_learned_by_three_million_tokens():
+    assert (
+        "it lies above that with the usual masks, and is not shown to lie below its null" in NOTES
+    )
+    table = read_csv(REFERENCE / "beside/masks/tables/topic_structure/topics_per_input.csv")
+    across = rows(table, model="bert-kept-drawn", probed="inputs, words across articles")
+    across = across.set_index("quantity")
+    assert across["verdict"]["over_usual_masks"] == "reproduced"
+    assert across["verdict"]["attention_ratio"] == "undecided"
+    usual = rows(table, model="bert-tied-drawn", probed="inputs, words across articles")
+    assert usual.set_index("quantity")["verdict"]["attention_ratio"] == "opposite"
+    learned = rows(table, quantity="most_below_frequencies").set_index("model")["low"]
+    assert {model for model, low in learned.items() if low <= 0} == {
+        "bert-replaced-drawn",
+        "bert-masked-drawn",
+    }
 
 
 def test_across_articles_an_output_layer_of_its_own_leaves_attention_below_its_null():

@@ -702,6 +702,19 @@ WIKIPEDIA: list[Finding | Remark] = [
             ),
         )
     ),
+    Remark(
+        "learned_masked",
+        "topic_structure/topics_per_input",
+        _LEARNED | {"model": "bert-masked-drawn"},
+        f"Of words behind masks a small BERT {_ALL_MASKED}, and {_READ_DRAWN}, knows {{it:2}} nats "
+        "a word more than frequencies tell, at the snapshot at which this is surest; one that sees "
+        "some of them replaced {replaced:2}, one that sees some as they are {kept:2}, one with the "
+        "usual masks {usual:2}.",
+        beside={
+            what: _LEARNED | {"model": f"bert-{model}-drawn"}
+            for what, model in (("replaced", "replaced"), ("kept", "kept"), ("usual", "tied"))
+        },
+    ),
     _several(
         "kept_words_in_articles",
         "bert-kept",
