@@ -158,6 +158,10 @@ def test_the_optimum_over_masks_is_that_of_long_documents_term_by_term() -> None
         masked = words.but(p_c=0.6 * kept, p_r=0.6 * (1 - kept))
         least = minimize_scalar(loss_of_long_documents, bounds=(-2, 5), args=(masked, tau))
         assert ratio == pytest.approx(np.exp(least.x), rel=0.04)
+        if not kept:  # whatever their share
+            usual = SYNTHETIC.model.but(p_c=0, p_r=0.2)
+            other = minimize_scalar(loss_of_long_documents, bounds=(-2, 5), args=(usual, tau))
+            assert np.exp([least.x, other.x]) == pytest.approx(1, abs=1e-4)
         assert ratios["value"][kept, tau] == pytest.approx(ratio)
         assert (ratios["verdict"][kept, tau] == "reproduced") == (kept > 0)
 

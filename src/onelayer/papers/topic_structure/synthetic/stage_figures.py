@@ -306,7 +306,7 @@ def ratio_over_topics(ratios: pd.DataFrame) -> Figure:
     made="kept_shares",
 )
 def over_masks(ratios: pd.DataFrame) -> Figure:
-    """The optimal ratio against the share of words in sight that are kept, for each tau."""
+    """The optimal ratio against the share of shown words that are left as they are, by tau."""
     figure, axis = plt.subplots(figsize=(COLUMN, 3.2))
     axis.axhline(1, color="0.5", linewidth=0.8)
     for number, (tau, points) in enumerate(ratios.groupby("tau")):
@@ -315,11 +315,12 @@ def over_masks(ratios: pd.DataFrame) -> Figure:
             by_share.mean().index, by_share.mean(), yerr=by_share.std(), capsize=2,
             marker=MARKERS[number], color=PALETTE[number], label=f"$\\tau = {tau}$",
         )  # fmt: skip
-    axis.set(yscale="log", xlabel="kept, of words to predict that show a word")
+    axis.set(yscale="log", xlabel="share that show their own word")
     axis.set_ylabel("same-topic / different-topic weight")
     axis.set_yticks([1, 2, 5, 10, 20, 50], ["1", "2", "5", "10", "20", "50"])
     axis.set_yticks([], minor=True)
-    axis.set_title(f"mean ± std of {ratios['seed'].nunique()} seeds", fontsize=8.5)
+    title = f"words to predict that are not masked; mean ± std of {ratios['seed'].nunique()} seeds"
+    axis.set_title(title, fontsize=8.5)
     figure.legend(loc="outside lower center", ncols=3, fontsize=7.5)
     despine(axis)
     return figure

@@ -296,7 +296,7 @@ def readable_over_masks(by: pd.DataFrame, tau: int) -> dict:
     made="kept_shares",
 )
 def over_masks(ratios: pd.DataFrame) -> pd.DataFrame:
-    """The optimal ratio against the share of words in sight that are kept, and against tau."""
+    """The optimal ratio against the share of shown words that are left as they are, and tau."""
     rows = []
     for key, group in ratios.groupby(MASKS_KEYS, sort=False):
         keys = dict(zip(MASKS_KEYS, key, strict=True))

@@ -259,9 +259,9 @@ def figure_topics_per_input(
 
     A row for each family, depth and budget. First: dots are means over seeds with 95% intervals,
     small dots each seed; on articles and on inputs of the training (words of different articles
-    open); the theory's optimum is on its own axis. Second and third: the mean over seeds at every
-    snapshot, on articles, against tokens seen and against the share of topic information learned;
-    open triangles at its edge have a share below `LEAST_LEARNED`. Last: the gap of value circuits
+    open); the theory's optimum, which is of the usual masks, is on its own axis. Second and third:
+    the mean over seeds at every snapshot, on articles, against tokens seen and against the share of
+    topic information learned; open triangles at its edge have a share below `LEAST_LEARNED`. Last: the gap of value circuits
     over its null, against tokens.
     """
     ratios = assemble(articles, inputs, models, snapshots)
@@ -277,7 +277,8 @@ def figure_topics_per_input(
     colours = dict(zip(ORDERS, PALETTE, strict=False))
     for axes, (kind, alike) in zip(panels, rows.items(), strict=True):
         _draw_against_tau(axes[0], ratios[ratios["model"].isin(alike)], colours)
-        _draw_theory(axes[0].twinx(), theory, ratios["articles"].max())
+        if not any(model.settings.hidden_as for model in models if model.name in alike):
+            _draw_theory(axes[0].twinx(), theory, ratios["articles"].max())
         for name, measures in alike.items():
             order, count = orders[name]
             _draw_learned(axes[1:3], measures, colours[order], count)
