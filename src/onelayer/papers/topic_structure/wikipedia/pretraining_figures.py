@@ -261,8 +261,8 @@ def figure_topics_per_input(
     small dots each seed; on articles and on inputs of the training (words of different articles
     open); the theory's optimum, which is of the usual masks, is on its own axis. Second and third:
     the mean over seeds at every snapshot, on articles, against tokens seen and against the share of
-    topic information learned; open triangles at its edge have a share below `LEAST_LEARNED`. Last: the gap of value circuits
-    over its null, against tokens.
+    topic information learned; open triangles at its edge have a share below `LEAST_LEARNED`. Last:
+    the gap of value circuits over its null, against tokens.
     """
     ratios = assemble(articles, inputs, models, snapshots)
     rows: dict[str, dict[str, pd.DataFrame]] = {}
