@@ -315,12 +315,12 @@ def over_masks(ratios: pd.DataFrame) -> Figure:
             by_share.mean().index, by_share.mean(), yerr=by_share.std(), capsize=2,
             marker=MARKERS[number], color=PALETTE[number], label=f"$\\tau = {tau}$",
         )  # fmt: skip
-    axis.set(yscale="log", xlabel="share that show their own word")
+    axis.set(yscale="log")
+    axis.set_xlabel("of words to predict that are not masked,\nshare that show their own word")
     axis.set_ylabel("same-topic / different-topic weight")
     axis.set_yticks([1, 2, 5, 10, 20, 50], ["1", "2", "5", "10", "20", "50"])
     axis.set_yticks([], minor=True)
-    title = f"words to predict that are not masked; mean ± std of {ratios['seed'].nunique()} seeds"
-    axis.set_title(title, fontsize=8.5)
+    axis.set_title(f"mean ± std of {ratios['seed'].nunique()} seeds", fontsize=8.5)
     figure.legend(loc="outside lower center", ncols=3, fontsize=7.5)
     despine(axis)
     return figure
