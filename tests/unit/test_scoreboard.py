@@ -262,6 +262,6 @@ def test_what_is_beyond_the_papers_and_not_run_is_counted_below_the_picture(tabl
         axes = scoreboard_figure(board).axes[0]
         texts = " ".join(text.get_text() for text in axes.texts)
         marks = [line.get_marker() for line in axes.lines].count(MARKS["not run"][0])
-        pictures[place] = marks, "Left out: 1 claims beyond the papers" in texts
+        pictures[place] = marks, "not run here and left out: 1." in texts
     (shown, told), (left, told_beyond) = pictures.values()
     assert left == shown - 1 and told_beyond and not told

@@ -76,7 +76,7 @@ def scoreboard(table: pd.DataFrame, elsewhere: pd.DataFrame | None = None) -> Fi
                 rows.append(("" if first else label, verdicts[first : first + ACROSS]))
     notes = [*NOTES, *(() if others.empty else OF_OTHER_RUNS)]
     if left_out:
-        notes.append(f"Left out: {left_out:,} claims beyond the papers, not run here.")
+        notes.append(f"Claims beyond the papers, not run here and left out: {left_out:,}.")
     legend = math.ceil(len(MARKS) / 3)
     height = (len(rows) + legend + len(notes) + 1) * LINE
     drawn, axes = plt.subplots(figsize=(WIDTH, height), layout="none")
