@@ -552,6 +552,24 @@ def test_words_to_repeat_are_not_shown_to_push_attention_below_its_null():
     assert len(by_seed[0]) == 4 and (by_seed[1] < by_seed[0]).all()
 
 
+def test_more_text_brings_attention_within_topics_in_the_positive_control():
+    assert "and on articles, of which it read none, as well, in every training" in NOTES
+    folder = REFERENCE / "beside/drawn_longer/tables/topic_structure"
+    table = read_csv(folder / "topics_per_input.csv")
+    ratios = table[table["quantity"] == "attention_ratio"]
+    assert len(ratios) == 3 * 4 and (ratios["verdict"] == "reproduced").all()
+    assert "comes above it when values have all but stopped changing" in NOTES
+    over = read_csv(folder / "topic_structure_over_tokens.csv")
+    values = rows(over, quantity="value_circuit_gap").set_index("tokens_seen")["value"]
+    of = rows(over, quantity="attention_ratio_null_corrected").set_index("tokens_seen")
+    above = of.index[of["low"] > 1].min()
+    assert values[values.index < above].iloc[-1] > 0.95 * values.iloc[-1]
+    assert (of["high"][of.index < above] < 1).sum() == 2
+    first = rows(read_csv(folder / "value_circuit.csv"), quantity="doublings_before_attention")
+    assert "Values come first, by three doublings of text" in NOTES
+    assert round(first["value"].item()) == 3 and first["low"].item() > 2
+
+
 def test_masks_decide_where_attention_goes_in_the_theory():
     assert "in long documents of two topics as of four" in NOTES
     folder = REFERENCE / "beside/masks_in_theory/tables/topic_structure"

@@ -163,6 +163,12 @@ _IN_SIGHT = "of which four in five words to predict were in sight, right or wron
 _SEEN_AS_THEY_ARE = "that sees the words it must predict as they are, or masked,"
 _SEEN_REPLACED = "that sees the words it must predict replaced, or masked,"
 _ALL_MASKED = "that sees none of the words it must predict"
+_MORE_TEXT = "a small BERT trained on 24 million tokens, no input twice,"
+_FOLLOWED = {
+    "model": "bert-drawn-longer",
+    "seed": ALL,
+    "quantity": "attention_ratio_null_corrected",
+}
 _MASKS = "which words to predict stay in sight decides where attention goes"
 _UNTIED = "whose embeddings are not its output layer"
 _ASKED_OF_SEEN = "attention follows topics where a model is asked of words that it can see"
@@ -730,10 +736,19 @@ WIKIPEDIA: list[Finding | Remark] = [
         "topic",
         _MASKS,
     ),
-    _control_on_inputs(
-        "drawn_topics_more_text",
-        "bert-drawn-longer",
-        "a small BERT trained on 24 million tokens, no input twice,",
+    _control_on_inputs("drawn_topics_more_text", "bert-drawn-longer", _MORE_TEXT),
+    *_values("drawn_topics_more_text", "bert-drawn-longer", f"{_MORE_TEXT} {_READ_DRAWN}"),
+    Remark(
+        "drawn_topics_over_tokens",
+        "topic_structure/topic_structure_over_tokens",
+        _FOLLOWED | {"tokens_seen": 4194824},
+        f"In {_MORE_TEXT} {_READ_DRAWN}, words of one topic in articles attend to each other "
+        "{it:2} times as much as equally frequent words of permuted topics after four million "
+        "tokens, {eight:2} times after eight and {end:2} times at the end.",
+        beside={
+            "eight": _FOLLOWED | {"tokens_seen": 8388972},
+            "end": _FOLLOWED | {"tokens_seen": 24000597},
+        },
     ),
     _several(
         "words_in_sight",
