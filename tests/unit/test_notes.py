@@ -553,12 +553,12 @@ def test_words_to_repeat_are_not_shown_to_push_attention_below_its_null():
 
 
 def test_more_text_brings_attention_within_topics_in_the_positive_control():
-    assert "and on articles, of which it read none, as well, in every training" in NOTES
+    assert "It does, in each of three trainings. So it does between words of one topic" in NOTES
     folder = REFERENCE / "beside/drawn_longer/tables/topic_structure"
     table = read_csv(folder / "topics_per_input.csv")
     ratios = table[table["quantity"] == "attention_ratio"]
     assert len(ratios) == 3 * 4 and (ratios["verdict"] == "reproduced").all()
-    assert "comes above it when values have all but stopped changing" in NOTES
+    assert "sixteen on, when values have all but stopped changing" in NOTES
     over = read_csv(folder / "topic_structure_over_tokens.csv")
     values = rows(over, quantity="value_circuit_gap").set_index("tokens_seen")["value"]
     of = rows(over, quantity="attention_ratio_null_corrected").set_index("tokens_seen")
