@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from scipy.optimize import minimize_scalar
 
+from onelayer.errors import OnelayerError
 from onelayer.evidence.claims import BEYOND, KEYS, tabulated
 from onelayer.evidence.tables import ALL
 from onelayer.papers.topic_structure.synthetic import claims as synthetic
@@ -164,6 +165,11 @@ def test_the_optimum_over_masks_is_that_of_long_documents_term_by_term() -> None
             assert np.exp([least.x, other.x]) == pytest.approx(1, abs=1e-4)
         assert ratios["value"][kept, tau] == pytest.approx(ratio)
         assert (ratios["verdict"][kept, tau] == "reproduced") == (kept > 0)
+
+
+def test_without_shares_of_kept_words_one_line_says_which_setting_has_them() -> None:
+    with pytest.raises(OnelayerError, match=r"over_masks.kept: no shares .* from 0 to 1"):
+        ratio_over_masks(SYNTHETIC.model, SYNTHETIC.over_masks.but(kept=[]))
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ import pandas as pd
 
 from onelayer.compute.checkpoint import Checkpoint
 from onelayer.compute.execution import Execution
+from onelayer.errors import OnelayerError
 from onelayer.papers.topic_structure.synthetic import attention, closed_form, data, model, tied
 from onelayer.papers.topic_structure.synthetic.training import Plan, Run, train_runs
 from onelayer.settings.topic_structure_synthetic import (
@@ -67,11 +68,8 @@ def ratio_over_topics(words: TopicModelSettings, block: RatioOverTSettings) -> p
     for T in block.T:
         for selection in ("proportion", "independent") if block.T[0] == T else ("proportion",):
             model = words.model_copy(update={"T": T, "selection": selection})
-            vocabulary = data.Vocabulary(T, model.v)
             for tau, seed in itertools.product(block.taus, range(block.seeds)):
-                rows = data.draw(model, block.documents, block.N, "over T", tau=tau, seed=seed)
-                W_V = closed_form.stage_one_optimum(vocabulary, rows)
-                best = tied.optimal_attention(vocabulary, rows, W_V)
+                best = _optimum(model, block, "over T", tau, seed)
                 keys = {"T": T, "tau": tau, "selection": selection, "seed": seed}
                 keys["words"] = words_of
                 at_bound = best["beta"] <= tied.LEAST * (1 + 1e-6)
@@ -88,16 +86,35 @@ def ratio_over_masks(words: TopicModelSettings, block: OverMasksSettings) -> pd.
 
     Returns:
         Rows `kept`, `p_c`, `p_r`, `tau`, `seed`, `alpha`, `beta`, `ratio`.
+
+    Raises:
+        OnelayerError: there is no share of `kept`.
     """
-    results, vocabulary = [], data.Vocabulary(words.T, words.v)
-    shown = words.p_c + words.p_r
+    if not block.kept:
+        raise OnelayerError(
+            "topic_structure.synthetic.over_masks.kept: no shares of words to predict that stay as "
+            "they are; name some, from 0 to 1, as config/masks_in_theory.yaml does"
+        )
+    results, shown = [], words.p_c + words.p_r
     for kept, tau, seed in itertools.product(block.kept, block.taus, range(block.seeds)):
         masks = {"p_c": kept * shown, "p_r": (1 - kept) * shown}
-        rows = data.draw(words.but(**masks), block.documents, block.N, "masks", tau=tau, seed=seed)
-        W_V = closed_form.stage_one_optimum(vocabulary, rows)
-        best = tied.optimal_attention(vocabulary, rows, W_V)
+        best = _optimum(words.but(**masks), block, "masks", tau, seed)
         results.append({"kept": kept, **masks, "tau": tau, "seed": seed} | best)
     return pd.DataFrame(results)
+
+
+def _optimum(
+    words: TopicModelSettings,
+    block: OverMasksSettings | RatioOverTSettings,
+    use: str,
+    tau: int,
+    seed: int,
+) -> dict[str, float]:
+    """`tied.optimal_attention` on one draw of documents, W_V frozen at stage 1's optimum there."""
+    vocabulary = data.Vocabulary(words.T, words.v)
+    rows = data.draw(words, block.documents, block.N, use, tau=tau, seed=seed)
+    W_V = closed_form.stage_one_optimum(vocabulary, rows)
+    return tied.optimal_attention(vocabulary, rows, W_V)
 
 
 def attention_with_frozen_value(

@@ -40,8 +40,8 @@ UNMOVED = 0.01  # all weights this close to uniform attention, as a share of it:
 GAP_KEYS = ["parameter", "masked", "loss", "optimizer", "weight_decay"]
 ATTENTION_KEYS = ["variant", "accounting", "optimizer", "learning_rate", "budget", "until"]
 # Where training stops, as a key, whatever the number of steps is.
-BECOMES = {"p_c": "stay as they are", "p_r": "show a random word"}
 TABLE, RELEASED, LAST, BEST = "table", "released", "last", "best held-out loss"
+BECOMES = {"p_c": "stay as they are", "p_r": "show a random word"}  # words to predict
 RATIO = "topic_to_different_ratio"
 TOPIC_IDS = "correct"  # the accounting that looks topics up by word
 
