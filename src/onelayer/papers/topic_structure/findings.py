@@ -230,6 +230,16 @@ _SIXTEEN_INPUTS = {
         )
     },
 }
+_PIECES_OF_TWO = {
+    family: f"{_BAGS_AT_512[f'{family}-512']} trained on {tokens} million tokens, 8,192 a batch, "
+    "that read pieces of two articles in each input,"
+    for family, tokens in (
+        ("roberta", "ten"),
+        ("bart", "four"),
+        ("electra", "ten"),
+        ("albert", "ten"),
+    )
+}
 
 
 def _topics_after(name: str, one: str, four: str, subject: str, of_four: str) -> Remark:
@@ -302,7 +312,7 @@ def _control_on_inputs(name: str, model: str, subject: str, **texts: str) -> Fin
     )
 
 
-def _values(name: str, model: str, subject: str) -> list[Finding]:
+def _values(name: str, model: str, subject: str, predicted: str = "reproduced") -> list[Finding]:
     """The theorem's stages asked of a small model: do values know the topics, and first?"""
     place = {
         "place": BEYOND,
@@ -322,7 +332,8 @@ def _values(name: str, model: str, subject: str) -> list[Finding]:
             ),
             number="a gap of {it:3} standard deviations, where permuted topics have "
             "{it.reference:.3f}",
-            refuted_if_undecided=True,
+            predicted=predicted,
+            refuted_if_undecided=predicted != "undecided",
             **place,
         ),
         Finding(
@@ -588,6 +599,31 @@ WIKIPEDIA: list[Finding | Remark] = [
             _OF_SEVERAL,
         )
         for name in ("pieces", "bert_of_two", "bert", "roberta", "electra", "bert_one_layer")
+    ),
+    *(
+        one
+        for family, predicted, values, asked in (
+            ("roberta", "reproduced", "reproduced", 2),
+            ("bart", "undecided", "reproduced", 1),
+            ("electra", "reproduced", "opposite", 2),
+            ("albert", "undecided", "undecided", 1),
+        )
+        for one in (
+            _above_null(
+                f"attention_at_512_{family}_pieces_of_two",
+                f"{family}-512-of-2",
+                f"in {_PIECES_OF_TWO[family]} words of one topic",
+                _OF_SEVERAL,
+                predicted=predicted,
+                refuted_if_undecided=predicted != "undecided",
+            ),
+            *_values(
+                f"at_512_{family}_pieces_of_two",
+                f"{family}-512-of-2",
+                _PIECES_OF_TWO[family],
+                values,
+            )[:asked],
+        )
     ),
     *(
         _several(
