@@ -231,6 +231,7 @@ _SIXTEEN_INPUTS = {
         )
     },
 }
+_TEN_MILLION = "trained on ten million tokens, 8,192 a batch,"
 _PIECES_OF_TWO = {
     family: f"{_BAGS_AT_512[f'{family}-512']} trained on {tokens} million tokens, 8,192 a batch, "
     "that read pieces of two articles in each input,"
@@ -625,6 +626,19 @@ WIKIPEDIA: list[Finding | Remark] = [
                 values,
             )[:asked],
         )
+    ),
+    _above_null(
+        "attention_at_512_roberta_articles",
+        "roberta-512-of-1",
+        f"in a small RoBERTa {_TEN_MILLION} that read articles one by one words of one topic",
+        "attention follows topics where more than a nat a word has been learned",
+    ),
+    _several(
+        "at_512_roberta_pieces_of_two",
+        "roberta-512-of-2",
+        _PIECES_OF_TWO["roberta"],
+        **_MORE,
+        predicted="opposite",
     ),
     *(
         _several(
