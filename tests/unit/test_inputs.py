@@ -20,6 +20,7 @@ from onelayer.papers.topic_structure.wikipedia.topics_per_input import (
     MORE,
     MOST,
     OF_ONE,
+    ONE_TOPIC,
     RATIO,
     SIZE,
     TIED,
@@ -335,6 +336,17 @@ def test_bags_are_compared_with_as_many_articles_in_order_and_with_bags_of_one()
     assert rows[MORE].to_dict() == pytest.approx(
         {"four": 0.3, "bag-of-one": 0.1, "bag-of-four": 0.5, "bag-of-two": 0.6, "drawn": 0.7}
     )
+
+
+def test_words_drawn_from_several_topics_are_compared_with_those_of_one():
+    models = [model(f"drawn-of-{tau}", articles=tau, order="drawn") for tau in (1, 2, 4)]
+    models.append(model("bag", articles=4, order="shuffled"))
+    articles = [measures(value, 0.01) for value in (1.0, 1.2, 1.5, 1.6)]
+    inputs = [measures(1.0, 0.01, pairs=WITHIN)] * len(models)
+    rows = topics_per_input(articles, inputs, snapshots(models), models).set_index(
+        ["quantity", "model"]
+    )["value"]
+    assert rows[ONE_TOPIC].to_dict() == pytest.approx({"drawn-of-2": 0.2, "drawn-of-4": 0.5})
 
 
 def test_other_masks_are_compared_with_the_usual_ones_after_the_same_inputs_and_with_one_another():

@@ -174,6 +174,8 @@ _MASKS = "which words to predict stay in sight decides where attention goes"
 _UNTIED = "whose embeddings are not its output layer"
 _ASKED_OF_SEEN = "attention follows topics where a model is asked of words that it can see"
 _CONTROL = "documents of the theory's own model show topics in attention: the positive control"
+_GROWS_WITH_TOPICS = "attention follows topics the more, the more of them a document has"
+_DRAWN = [("one", 1, "one topic"), ("two", 2, "two topics"), ("four", 4, "four topics")]
 _OF_SEVERAL = "attention follows topics where documents have several of them"
 _NULL_TEXTS = {name: text for name, text in _WORDS["attention_ratio"].items() if name != "claim"}
 _AFTER_FOUR = {
@@ -701,6 +703,29 @@ WIKIPEDIA: list[Finding | Remark] = [
     ),
     _control_on_inputs("drawn_topics_in_sight", "bert-seen-drawn", f"a small BERT {_IN_SIGHT} and"),
     _control_on_inputs("drawn_topics_electra", "electra-drawn", "a small ELECTRA"),
+    *(
+        _above_null(
+            f"drawn_of_{of}_electra",
+            f"electra-drawn-of-{number}",
+            f"in a small ELECTRA that read words drawn from {topics} in each input words of one "
+            "topic in articles",
+            _GROWS_WITH_TOPICS,
+            predicted="undecided" if number == 1 else "reproduced",
+            refuted_if_undecided=number > 1,
+        )
+        for of, number, topics in _DRAWN
+    ),
+    *(
+        _several(
+            f"over_one_topic_electra_of_{of}",
+            f"electra-drawn-of-{number}",
+            f"a small ELECTRA that read words drawn from {topics} in each input",
+            "over_one_topic",
+            _GROWS_WITH_TOPICS,
+            **_comparing("attends {}more within topics than one that read words drawn from one"),
+        )
+        for of, number, topics in _DRAWN[1:]
+    ),
     _control_on_inputs(
         "drawn_topics_every_word",
         "bert-asked-drawn",

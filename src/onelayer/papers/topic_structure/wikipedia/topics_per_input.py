@@ -31,6 +31,7 @@ from onelayer.text.pretraining.quantities import OWN_BELOW, TOPICS_BELOW
 KEYS = ["model", "order", "articles", "probed", "overlap", "threshold", SEED]
 RATIO, CORRECTED = "attention_ratio", "attention_ratio_null_corrected"
 MORE, BAGS, OF_ONE = "over_one_article", "over_words_in_order", "over_bag_of_one"
+ONE_TOPIC = "over_one_topic"
 USUAL, TIED, SIZE = "over_usual_masks", "over_tied_embeddings", "over_usual_size"
 # And what of a model's own settings makes it so.
 OTHERWISE = {USUAL: ["hidden_as"], TIED: ["tied"], SIZE: ["layers", "width", "dropout"]}
@@ -107,11 +108,12 @@ def _over_others(
 
     That of the first model of the same kind and budget, both probed on articles: after single
     articles as they are (`over_one_article`), and of bags after as many articles whose words stand
-    in order (`over_words_in_order`) and after bags of one article (`over_bag_of_one`). Where masks
-    are not the family's usual ones, also after the same inputs under those (`over_usual_masks`),
-    where embeddings are not the output layer, with those that are (`over_tied_embeddings`), and
-    where depth, width or dropout are its own, with the usual size (`over_usual_size`), each on
-    articles and on such inputs. What has not learned is not compared, whatever the difference:
+    in order (`over_words_in_order`) and after bags of one article (`over_bag_of_one`); of words
+    drawn from topics after those of one topic (`over_one_topic`). Where masks are not the family's
+    usual ones, also after the same inputs under those (`over_usual_masks`), where embeddings are
+    not the output layer, with those that are (`over_tied_embeddings`), and where depth, width or
+    dropout are its own, with the usual size (`over_usual_size`), each on articles and on such
+    inputs. What has not learned is not compared, whatever the difference:
     `not reached`.
 
     Trainings are independent, the probed texts are the same: distances to the ends of both
@@ -134,6 +136,8 @@ def _over_others(
             bases[MORE] = (kind, "in order", 1)
             if order == "shuffled":
                 bases |= {BAGS: (kind, "in order", row["articles"]), OF_ONE: (kind, "shuffled", 1)}
+            if order == "drawn":
+                bases[ONE_TOPIC] = (kind, "drawn", 1)
         for quantity, keys in OTHERWISE.items():
             usual = kind_of(one.model_copy(update=dict.fromkeys(keys))), one.tokens
             if usual != kind:
