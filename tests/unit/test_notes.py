@@ -570,6 +570,31 @@ def test_more_text_brings_attention_within_topics_in_the_positive_control():
     assert round(first["value"].item()) == 3 and first["low"].item() > 2
 
 
+def test_values_leave_their_null_snapshot_by_snapshot_as_is_told(tables):
+    place = "topic_structure/topic_structure_over_tokens"
+    over = read_csv(REFERENCE / f"beside/over_tokens/tables/{place}.csv")
+    assert "made later from what the reference run had measured" in NOTES
+    keys = ["model", "tokens_seen", "seed", "quantity"]
+    both = tables[place].merge(over, on=keys, how="left", suffixes=("", "_later"))
+    assert (both["value"] == both["value_later"]).all(), "what both have is the same"
+    gaps = rows(over, quantity="value_circuit_gap_null_corrected", seed="all")
+    attention = rows(over, quantity="attention_ratio_null_corrected", seed="all")
+
+    def decided(table: pd.DataFrame, model: str, null: float) -> list[int]:
+        of = table[table["model"] == model].set_index("tokens_seen")
+        return of.index[(of["low"] > null) | (of["high"] < null)].tolist()
+
+    since = {"bert-here": 524_000, "bart-here": 131_000, "roberta-here": 1_000_000}
+    for model, least in since.items():
+        looks = gaps.loc[gaps["model"] == model, "tokens_seen"]
+        assert decided(gaps, model, 0) == looks[looks >= least].tolist() and looks.max() < 1.1e6
+        assert looks.max() not in decided(attention, model, 1)
+    assert decided(gaps, "electra-here", 0) == decided(attention, "electra-here", 1)
+    assert 2e6 < decided(gaps, "electra-here", 0)[0] < 2.2e6
+    last = rows(gaps, model="electra-here")["high"].iloc[-1]
+    assert last < 0
+
+
 def test_masks_decide_where_attention_goes_in_the_theory():
     assert "in long documents of two topics as of four" in NOTES
     folder = REFERENCE / "beside/masks_in_theory/tables/topic_structure"

@@ -26,7 +26,7 @@ from onelayer.evidence.tables import markdown, markdown_table, read_tables, writ
 from onelayer.evidence.verdicts import NO_DECISION, NOT_RUN, REPRODUCED, UNDECIDED, VERDICTS
 from onelayer.papers import PAPERS
 from onelayer.papers.findings import BY_TITLE, CLAIMS, IN_WORDS, TABLES, figures_beside
-from onelayer.report import registry, scoreboard_figure
+from onelayer.report import registry, scoreboard_figure, trained
 from onelayer.report.comparison import REFERENCE, SUMS
 from onelayer.report.crate.described import read_metadata
 from onelayer.report.crate.metadata import METADATA
@@ -212,6 +212,7 @@ def requote(reference: Path = REFERENCE, texts: Iterable[Path] = TEXTS) -> None:
     with house_style():
         drawn = scoreboard_figure.scoreboard(board, verdicts_elsewhere(said, runs))
         save_png(drawn, reference / f"figures/{SCOREBOARD}.png")
+    models = trained.trained(reference)
     every_claim = [f"# {TITLE}", "", markdown_table(readable(board, tables, "tables")), ""]
     every_claim += [*(f"- {note}" for note in notes(board)), ""]
     for name, text in (
@@ -219,11 +220,14 @@ def requote(reference: Path = REFERENCE, texts: Iterable[Path] = TEXTS) -> None:
         ("did_not_reproduce", did_not_reproduce(said, places)),
         ("predictions", predicted(said, places, runs)),
         ("claims", "\n".join(every_claim)),
+        *([("trained", trained.page(models))] if len(models) else []),
     ):
         (reference / f"{name}.md").write_text(as_kept(text), encoding="utf-8")
     by_name = {one.finding.name: one for one in _each(said)}
     by_name |= said_beside(runs)
     renewed = {"score": score(board)}
+    if len(models):
+        renewed["sides"] = markdown_table(trained.sides(models).astype(str))
     if (reference / MINUTES).is_file():
         renewed["targets"] = targets(pd.read_csv(reference / MINUTES))
     for path in texts:

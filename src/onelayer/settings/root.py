@@ -1,7 +1,7 @@
 """The whole of `config.yaml` as one typed model, and readable errors for what does not fit."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -140,7 +140,41 @@ class Settings(Block):
 @cache
 def default_settings() -> Settings:
     """What `config.yaml` says without an overlay."""
-    return load_settings(yaml.safe_load(DEFAULT.read_text(encoding="utf-8")))
+    return with_overlays([])
+
+
+def with_overlays(overlays: Iterable[Path]) -> Settings:
+    """What `config.yaml` says with overlays on top, later ones above earlier ones.
+
+    Raises:
+        OnelayerError: one of them is no overlay, or as `load_settings`.
+    """
+    config = _read(DEFAULT)
+    for overlay in overlays:
+        config = _laid_over(config, _read(overlay))
+    return load_settings(config)
+
+
+def _read(path: Path) -> dict:
+    try:
+        read = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        reason = str(error).partition("\n")[0]
+        raise OnelayerError(f"{path}: not an overlay of the settings ({reason})") from None
+    if not isinstance(read, dict):
+        raise OnelayerError(f"{path}: not an overlay of the settings")
+    return read
+
+
+def _laid_over(below: Mapping, above: Mapping) -> dict:
+    """As Snakemake lays one configuration over another: blocks key by key, all else replaced."""
+    both = {
+        key: _laid_over(below[key], value)
+        if isinstance(value, Mapping) and isinstance(below.get(key), Mapping)
+        else value
+        for key, value in above.items()
+    }
+    return {**below, **both}
 
 
 def load_settings(config: Mapping) -> Settings:

@@ -5,17 +5,15 @@ Nothing is computed and no weights are downloaded.
 
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-
-import yaml
 
 from onelayer.errors import OnelayerError
 from onelayer.fetching.hub import Repository
-from onelayer.run.provenance import REPOSITORY, file_sha256
+from onelayer.run.provenance import file_sha256
 from onelayer.settings.hub import HubDataset, HubRepository
 from onelayer.settings.models import CHECKPOINT_FILES, PICKLED_WEIGHTS, HubModel, SeriesModel
-from onelayer.settings.root import load_settings
+from onelayer.settings.root import with_overlays
 from onelayer.text.corpus.hub_dataset import split_files
 from onelayer.text.models.folder import WEIGHTS, name_missing
 
@@ -83,10 +81,7 @@ def asked(overlays: Sequence[str]) -> str:
     Raises:
         OnelayerError: not all of it is there; every line of what is not, then how many.
     """
-    config = _read(REPOSITORY / "config.yaml")
-    for overlay in overlays:
-        config = _laid_over(config, _read(Path(overlay)))
-    settings = load_settings(config)
+    settings = with_overlays(map(Path, overlays))
     lines, missing = [], 0
     for key, look in _repositories(settings):
         try:
@@ -129,25 +124,3 @@ def _of_dataset(source: HubDataset) -> str:
     with tempfile.TemporaryDirectory() as scratch:
         files = split_files(repository, source, Path(scratch))
     return f"{repository}: there, {len(files)} files"
-
-
-def _read(path: Path) -> dict:
-    try:
-        read = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        reason = str(error).partition("\n")[0]
-        raise OnelayerError(f"pin: {path}: not an overlay of the settings ({reason})") from None
-    if not isinstance(read, dict):
-        raise OnelayerError(f"pin: {path}: not an overlay of the settings")
-    return read
-
-
-def _laid_over(below: Mapping, above: Mapping) -> dict:
-    """As Snakemake lays one configuration over another: blocks key by key, all else replaced."""
-    both = {
-        key: _laid_over(below[key], value)
-        if isinstance(value, Mapping) and isinstance(below.get(key), Mapping)
-        else value
-        for key, value in above.items()
-    }
-    return {**below, **both}
