@@ -24,9 +24,10 @@ from onelayer.evidence.sentences import (
     requoted,
 )
 from onelayer.evidence.tables import VALUE_COLUMNS, markdown, read_csv, read_tables, write_csv
-from onelayer.evidence.verdicts import KINDS, VERDICTS
+from onelayer.evidence.verdicts import KINDS, NOT_REACHED, VERDICTS, judge
 from onelayer.papers.findings import BY_TITLE, CLAIMS, FINDINGS, IN_WORDS, figures_beside
 from onelayer.papers.findings import TABLES as TABLES_OF_CLAIMS
+from onelayer.papers.topic_structure.wikipedia.value_circuit import EARLIER, FIRST_COMES
 from onelayer.report.comparison import REFERENCE, main
 from onelayer.report.crate.metadata import METADATA, Contents, describe
 from onelayer.report.pictures import small_picture
@@ -497,3 +498,16 @@ def test_published_numbers_name_the_paper_and_where_in_it(table):
             source
         )
         assert not re.search(r"\.(txt|md|pdf|csv)\b", source), source
+
+
+def test_kept_orders_of_values_and_attention_are_judged_as_they_are_now():
+    """Runs that were kept before a doubling was called negligible are judged like later ones."""
+    judged = 0
+    for path in sorted(REFERENCE.glob("**/topic_structure/value_circuit.csv")):
+        rows = read_csv(path)
+        rows = rows[(rows["quantity"] == EARLIER) & (rows["seed"] == "all")]
+        rows = rows[rows["low"].notna() & (rows["verdict"] != NOT_REACHED)]
+        again = judge(rows.assign(verdict=""), FIRST_COMES)["verdict"]
+        assert again.tolist() == rows["verdict"].tolist(), path
+        judged += len(rows)
+    assert judged > 10
