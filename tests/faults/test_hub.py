@@ -4,6 +4,7 @@ import io
 import json
 import subprocess
 import sys
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -246,18 +247,22 @@ def test_other_pickled_weights_are_refused_and_never_downloaded(hub, model):
     assert not [r for r in hub.requests if "GET" in r and ".pt" in r]
 
 
-def pickled(hub: Hub, value: object) -> None:
+def pickled(hub: Hub, value: object, zipped: bool = True) -> None:
     """Put what `torch.save` writes of a value in the place of the safetensors."""
     file = io.BytesIO()
-    torch.save(value, file)
+    torch.save(value, file, _use_new_zipfile_serialization=zipped)
     hub.files[MODEL].pop("model.safetensors")
     hub.files[MODEL]["pytorch_model.bin"] = file.getvalue()
 
 
-def test_tensors_of_a_pytorch_file_come_as_safetensors(hub, model):
+@pytest.mark.parametrize("zipped", [True, False], ids=["as a zip", "as before torch 1.6"])
+def test_tensors_of_a_pytorch_file_come_as_safetensors(zipped, hub, model):
+    """Old files are ordered, know the version of every module, and hold parameters, too."""
     tensors = safetensors.torch.load(hub.files[MODEL]["model.safetensors"])
     tied = next(iter(tensors.values()))
-    pickled(hub, tensors | {"tied.weight": tied})
+    state = OrderedDict(tensors | {"tied.weight": torch.nn.Parameter(tied)})
+    state._metadata = OrderedDict({"": {"version": 1}})
+    pickled(hub, state, zipped)
     run = model.run()
     assert run.returncode == 0, run.stderr
     assert sorted(path.name for path in model.folder.iterdir()) == FILES
@@ -303,8 +308,9 @@ class Shell:
         ({}, "holds no tensors by name"),
     ],
 )
-def test_a_pytorch_file_of_anything_else_is_refused(value, message, hub, model, tmp_path):
-    pickled(hub, value)
+@pytest.mark.parametrize("zipped", [True, False], ids=["as a zip", "as before torch 1.6"])
+def test_a_pytorch_file_of_anything_else_is_refused(zipped, value, message, hub, model, tmp_path):
+    pickled(hub, value, zipped)
     line = model.fails()
     assert f"pytorch_model.bin of model tiny/bert at {COMMIT} is refused" in line
     assert message in line
