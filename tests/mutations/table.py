@@ -1906,7 +1906,7 @@ FAULTS = [
         "an overlay of which a hub lacks something is there",
     ),
     Fault(
-        "text/pinning.py",
+        "settings/root.py",
         "isinstance(value, Mapping) and isinstance(below.get(key), Mapping)",
         "not isinstance(value, Mapping)",
         "tests/faults/test_hub.py::test_a_hub_is_asked_for_every_file_of_an_overlay",
