@@ -570,6 +570,28 @@ def test_more_text_brings_attention_within_topics_in_the_positive_control():
     assert round(first["value"].item()) == 3 and first["low"].item() > 2
 
 
+def test_pieces_of_two_are_learned_and_show_no_topics_in_attention():
+    folder = REFERENCE / "beside/pieces_of_two/tables/topic_structure"
+    table = rows(read_csv(folder / "topics_per_input.csv"), seed="all")
+    assert "It is undecided in all three, and so is the difference between RoBERTa" in NOTES
+    two = ["roberta-512-of-2", "bart-512-of-2", "bert-512-of-2"]
+    ratios = rows(table, quantity="attention_ratio")
+    assert set(ratios["model"]) == {*two, "roberta-512-of-1"}
+    assert set(ratios["verdict"]) == {"undecided"} and len(ratios) == 3 * 3 + 2
+    assert rows(table, quantity="over_one_article")["verdict"].tolist() == ["undecided"]
+    learned = rows(table, quantity="most_below_frequencies").set_index("model")
+    assert (learned["low"] > 0).all() and learned.loc["roberta-512-of-1", "high"] < 1
+    told = rows(table, quantity="topics_below_frequencies").set_index("model")
+    assert "of BART that was not measured" in NOTES and "bart-512-of-2" not in told.index
+    for model in ("roberta-512-of-2", "bert-512-of-2"):
+        assert learned.loc[model, "low"] > told.loc[model, "high"]
+    circuits = rows(read_csv(folder / "value_circuit.csv"), seed="all", reading=OUTPUT)
+    gaps = rows(circuits, quantity="value_circuit_gap").set_index("model")["verdict"]
+    assert (gaps[two] == "reproduced").all()
+    first = rows(circuits, quantity="doublings_before_attention")
+    assert set(first["verdict"]) == {"not reached"}
+
+
 def test_values_leave_their_null_snapshot_by_snapshot_as_is_told(tables):
     place = "topic_structure/topic_structure_over_tokens"
     over = read_csv(REFERENCE / f"beside/over_tokens/tables/{place}.csv")

@@ -623,6 +623,22 @@ WIKIPEDIA: list[Finding | Remark] = [
             )[:asked],
         )
     ),
+    Remark(
+        "learned_at_512_pieces_of_two",
+        "topic_structure/topics_per_input",
+        _LEARNED | {"model": "roberta-512-of-2"},
+        f"Of words to predict {_PIECES_OF_TWO['roberta']} knows {{it:2}} nats a word more than "
+        "frequencies tell, at the snapshot at which this is surest, a BERT so {bert:2}, a BART of "
+        "four million tokens {bart:2}; a RoBERTa that read articles one by one {articles:2}.",
+        beside={
+            what: _LEARNED | {"model": model}
+            for what, model in (
+                ("bert", "bert-512-of-2"),
+                ("bart", "bart-512-of-2"),
+                ("articles", "roberta-512-of-1"),
+            )
+        },
+    ),
     _above_null(
         "attention_at_512_roberta_articles",
         "roberta-512-of-1",
