@@ -6,7 +6,8 @@ import pytest
 
 from onelayer.papers.topic_structure.wikipedia.topics_per_input import ORDERS
 from onelayer.report.comparison import REFERENCE
-from onelayer.report.trained import ATTENTION, page, sides, trained
+from onelayer.report.trained import ATTENTION, has_learned, page, side, sides, trained
+from onelayer.run.provenance import REPOSITORY
 
 
 @pytest.fixture(scope="module")
@@ -108,3 +109,50 @@ def test_the_page_shows_every_model_once(rows):
         and line.startswith("| 4 ") and "| bert  " in line
     ]  # fmt: skip
     assert "**0.92 [0.87, 0.98]**" in line
+
+
+def test_what_the_notes_say_in_short_is_what_the_page_has(rows):
+    notes = " ".join((REPOSITORY / "docs/notes.md").read_text("utf-8").split())
+    learned = rows[(rows["runs"] > 1) & rows.apply(has_learned, axis=1)]
+    learned = learned.assign(side=[side(row, 1) for row in learned["on articles"]])
+    masked = learned[learned["family"].isin(["bert", "roberta"])]
+    ordered = masked[masked["order"].isin(["as it is", "pieces"])]
+    assert "lies above its null in six of seventeen kinds" in notes
+    assert (len(ordered), (ordered["side"] == "above").sum()) == (17, 6)
+    assert "below" not in set(ordered["side"])
+    above = ordered[ordered["side"] == "above"]
+    by = [row["value"] - 1 for row in above["on articles"]]
+    assert "in four of them by about five hundredths" in notes
+    assert sum(0.04 < one < 0.06 for one in by) == 4
+    apart = [row for row in above["at equal distance"] if row is not None]
+    assert "of three of the six that were measured at equal distance, two lie above" in notes
+    found = [round(row["value"], 2) for row in apart if side(row, 1) == "above"]
+    assert len(apart) == 3 and sorted(found) == [1.04, 1.06]
+    bags = masked[masked["order"] == "shuffled"]["side"]
+    assert "it lies above in none of fifteen, and below in five" in notes
+    assert (len(bags), (bags == "above").sum(), (bags == "below").sum()) == (15, 0, 5)
+    drawn = learned[(learned["family"] == "bert") & (learned["order"] == "drawn")]
+    assert set(drawn["tokens"]) == {3_000_000, 24_000_000, 32_000_000}
+    early, late = (
+        drawn[drawn["tokens"] > 3e6 if one else drawn["tokens"] == 3e6] for one in (0, 1)
+    )
+    assert "after three million tokens, in five kinds of six" in notes
+    assert (len(early), (early["side"] == "below").sum()) == (6, 5)
+    assert len(late) == 2 and set(late["side"]) == {"above"}
+    bart = learned[learned["family"] == "bart"]
+    assert "BART's is undecided in all five kinds" in notes
+    assert bart["side"].tolist() == ["undecided"] * 5
+    assert "albert" not in set(learned["family"]) and "ALBERT is not shown to have learned" in notes
+    values = learned[learned["values"].notna()]
+    said = {
+        family: [row["verdict"] for row in of["values"]] for family, of in values.groupby("family")
+    }
+    assert "learned and of which they were measured, but one of BART" in notes
+    assert set(said["bert"]) == set(said["roberta"]) == {"reproduced"}
+    assert sorted(said["bart"]) == ["reproduced"] * 4 + ["undecided"]
+    assert set(said["electra"]) == {"opposite"}
+    readme = " ".join((REPOSITORY / "README.md").read_text("utf-8").split())
+    assert (
+        "not shown to in any of fifteen kinds of training from which they learned; in five"
+        in readme
+    )
