@@ -1832,10 +1832,10 @@ FAULTS = [
     ),
     Fault(
         "report/trained.py",
-        "return any(row[of] is not None",
-        "return any(row[of] is None",
+        "return any(measured) if measured else None",
+        "return any(measured) if measured else False",
         "tests/unit/test_trained.py::test_sides_are_counted_as_a_reader_would",
-        "what was not measured counts as learned",
+        "what was not measured counts as not learned",
     ),
     Fault(
         "report/trained.py",

@@ -573,7 +573,7 @@ def test_more_text_brings_attention_within_topics_in_the_positive_control():
 def test_pieces_of_two_are_learned_and_show_no_topics_in_attention():
     folder = REFERENCE / "beside/pieces_of_two/tables/topic_structure"
     table = rows(read_csv(folder / "topics_per_input.csv"), seed="all")
-    assert "It is undecided in all three, and so is the difference between RoBERTa" in NOTES
+    assert "It is undecided in all three, which refutes the first." in NOTES
     two = ["roberta-512-of-2", "bart-512-of-2", "bert-512-of-2"]
     ratios = rows(table, quantity="attention_ratio")
     assert set(ratios["model"]) == {*two, "roberta-512-of-1"}
@@ -583,8 +583,11 @@ def test_pieces_of_two_are_learned_and_show_no_topics_in_attention():
     assert (learned["low"] > 0).all() and learned.loc["roberta-512-of-1", "high"] < 1
     told = rows(table, quantity="topics_below_frequencies").set_index("model")
     assert "of BART that was not measured" in NOTES and "bart-512-of-2" not in told.index
+    own = rows(table, quantity="own_topics_below_frequencies").set_index("model")
     for model in ("roberta-512-of-2", "bert-512-of-2"):
         assert learned.loc[model, "low"] > told.loc[model, "high"]
+        assert learned.loc[model, "value"] < own.loc[model, "value"]
+    assert learned.loc["roberta-512-of-2", "high"] < learned.loc["roberta-512-of-1", "low"]
     circuits = rows(read_csv(folder / "value_circuit.csv"), seed="all", reading=OUTPUT)
     gaps = rows(circuits, quantity="value_circuit_gap").set_index("model")["verdict"]
     assert (gaps[two] == "reproduced").all()
@@ -615,6 +618,10 @@ def test_values_leave_their_null_snapshot_by_snapshot_as_is_told(tables):
     assert 2e6 < decided(gaps, "electra-here", 0)[0] < 2.2e6
     last = rows(gaps, model="electra-here")["high"].iloc[-1]
     assert last < 0
+    assert "lies above once in RoBERTa, at a quarter of a million tokens" in NOTES
+    assert [round(at, -4) for at in decided(attention, "roberta-here", 1)] == [260_000]
+    assert [round(at, -4) for at in decided(attention, "bart-here", 1)] == [520_000]
+    assert decided(attention, "bert-here", 1) == []
 
 
 def test_masks_decide_where_attention_goes_in_the_theory():
@@ -935,7 +942,11 @@ def test_what_other_seeds_predicted_came_or_did_not(other_seeds):
     assert over[follow].tolist() == ["reproduced"] * 4
     assert {name for name, verdict in over.items() if verdict == "reproduced"} == set(follow)
     readme = (ROOT / "README.md").read_text("utf-8")
-    assert "not corrected, three attend weakly within topics, BERT after ten million" in readme
+    assert "three attend within topics, two of them weakly, RoBERTa, and BERT after ten" in readme
+    over_null = rows(table, quantity="attention_ratio_null_corrected", probed="articles")
+    over_null = over_null.set_index("model")["value"] - 1
+    assert (over_null[["bert-one-longer", "roberta-one"]] < 0.06).all()
+    assert over_null["electra-one"] > 0.2
     assert len({name.partition("-")[0] for name in follow}) == 3
     assert len({name.partition("-")[0] for name in over.index}) == 5
     gaps = rows(

@@ -4,13 +4,14 @@ Runs are kept for one question each. Here their trainings stand together, so tha
 shows can be looked for: after which inputs attention follows topics, and after how much learning.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import get_args
 
 import pandas as pd
 
-from onelayer.evidence.tables import ALL, interval_of, markdown_table, read_csv
+from onelayer.evidence.tables import ALL, EMPTY, interval_of, markdown_table, read_csv
+from onelayer.evidence.verdicts import NEGLIGIBLE, REPRODUCED, UNDECIDED
 from onelayer.papers.topic_structure.wikipedia.over_seeds import SEED
 from onelayer.papers.topic_structure.wikipedia.over_tokens import tokens_shown
 from onelayer.papers.topic_structure.wikipedia.probe.value_circuit import FIRST, GAP
@@ -19,6 +20,7 @@ from onelayer.papers.topic_structure.wikipedia.topics_per_input import (
     CORRECTED,
     MOST,
     ORDERS,
+    RATIO,
     kind_of,
 )
 from onelayer.run.provenance import REPOSITORY
@@ -29,27 +31,37 @@ TITLE = "Small models trained on text, and whether their attention follows topic
 TABLE, CIRCUITS = "topic_structure/topics_per_input", "topic_structure/value_circuit"
 AT_EQUAL_DISTANCE = "attention_ratio_distance_standardised_null_corrected"
 # Attention within topics over permuted topics, by column: on what, and at what distance.
+ON_ARTICLES = "on articles"
 ATTENTION = {
-    "on articles": (ARTICLES, CORRECTED),
-    "at equal distance": (ARTICLES, AT_EQUAL_DISTANCE),
-    "in inputs": ("inputs, words of one article", CORRECTED),
-    "across": ("inputs, words across articles", CORRECTED),
+    ON_ARTICLES: (ARTICLES, RATIO),
+    "at equal distance": (ARTICLES, f"{RATIO}_distance_standardised"),
+    "in its inputs": ("inputs, words of one article", RATIO),
+    "across them": ("inputs, words across articles", RATIO),
 }
+ONE_BY_ONE = "as it is"  # an article, whether whole or cut anew each time
 OVERLAYS = REPOSITORY / "config"
 MOST_SHARE = "most_topic_information"  # what tables of other_seeds have for most families
 LEARNED, SHARE, VALUES = "learned", "share", "values"
-SIDES = ("above", "undecided", "below")
+SIDES = {REPRODUCED: "above", NEGLIGIBLE: "near", UNDECIDED: "undecided", "opposite": "below"}
 OPENING = """\
-Every small model of the reference run, and of the [runs kept beside it](findings.md), whose
-attention was measured after inputs of a kind. *Attention* to words of one topic, as a multiple of
-attention to words of permuted topics that are as frequent: on articles; on articles between words
-equally far apart; in inputs as the model was trained on, between words of one article (or topic) of
-an input, and across those of one input. *Learned*: nats a word by which hidden words are predicted
-better than by their frequencies, or the share of what topics tell of them, at the snapshot at which
-this is surest. It says whether a model has learned, and compares within one run at most, as runs
-read inputs of different lengths for it. *Values*: the gap of value circuits, in standard
-deviations. Means over trainings with 95% intervals, each for itself; bold where they leave out
-chance."""
+Small models of the reference run, and of the [runs kept beside it](findings.md), whose attention
+was measured after inputs of a kind; not the reference run's [five families](claims.md) on articles,
+and not those of [thirty million tokens](../notes.md#thirty-million-tokens).
+
+- *Attention* to words of one topic, as a multiple of attention to words of permuted topics that are
+  as frequent: on articles; on articles between words equally far apart, which is not judged; in
+  inputs as the model was trained on, between words of one article (or topic) of an input, and
+  across those of one input.
+- *Learned*: nats a word by which hidden words are predicted better than by their frequencies, or
+  the share of what topics tell of them, at the snapshot at which this is surest. It says only
+  whether a model has learned, at some snapshot; rows should not be compared, as they read different
+  inputs.
+- *Values*: the gap of value circuits, in standard deviations.
+
+Means over trainings with 95% intervals, each for itself. Bold: decided, by
+[the rule](../tables.md#the-rule) of the claims, which adds the spread of permuted topics that the
+intervals of attention shown here leave out. A kind that was trained again with other seeds stands
+here again."""
 
 
 def trained(reference: Path) -> pd.DataFrame:
@@ -64,7 +76,9 @@ def trained(reference: Path) -> pd.DataFrame:
         `order` and `articles` of an input, `tokens` and `batch` (tokens), `longest` (tokens of an
         input), `training` (its settings, as JSON), `runs`, `seeds`; then rows of the kept tables,
         or nothing where there are none: `learned` (nats), `share` (of what topics tell), each of
-        `ATTENTION`, `values`. What two runs kept of the same trainings is there once.
+        `ATTENTION` (over its null, with the verdict on the ratio), `values`. Models of articles one
+        by one have no inputs of their own, and were probed on another model's. What two runs kept
+        of the same trainings is there once.
     """
     found: dict[tuple, dict] = {}
     for run in ["", *sorted(path.name for path in (reference / "beside").glob("*"))]:
@@ -79,7 +93,8 @@ def trained(reference: Path) -> pd.DataFrame:
         for row in _of_run(rows, gaps, settings):
             same = tuple(row[of] for of in ("order", "articles", "training", "seeds"))
             found.setdefault(same, {"run": run} | row)
-    return pd.DataFrame(found.values())
+    rows = pd.DataFrame(found.values())
+    return rows.astype(object).where(rows.notna(), None)
 
 
 def _of_run(table: pd.DataFrame, circuits: pd.DataFrame, settings: Settings) -> Iterator[dict]:
@@ -89,35 +104,52 @@ def _of_run(table: pd.DataFrame, circuits: pd.DataFrame, settings: Settings) -> 
         model = settings.models[name]
         training = settings.pretraining.of(model.family, 0, model)
         asked = training.objective.predicted_share
-        means = rows[rows[SEED] == ALL].set_index(["probed", "quantity"])
-        shown = {LEARNED: (ARTICLES, MOST), SHARE: (ARTICLES, MOST_SHARE), **ATTENTION}
+        by = dict(_means(rows))
+        order, articles = rows["order"].iloc[0], int(rows["articles"].iloc[0])
+        order = ONE_BY_ONE if articles == 1 and order == "pieces" else order
         gap = gaps[(gaps["model"] == name) & (gaps[SEED] == ALL)]
         yield {
             "model": name,
             "family": model.family,
             "kind": kind_of(model) + (f", {asked:.0%} of words asked" if asked != usual else ""),
-            "order": rows["order"].iloc[0],
-            "articles": int(rows["articles"].iloc[0]),
+            "order": order,
+            "articles": articles,
             "tokens": training.tokens,
             "batch": training.batch_tokens,
             "longest": training.size.longest,
             "training": training.model_dump_json(),
-            "runs": int(means.loc[(ARTICLES, CORRECTED), "runs"]),
+            "runs": int(by[ARTICLES, CORRECTED]["runs"]),
             "seeds": tuple(rows.loc[rows[SEED] != ALL, SEED].unique()),
-            **{of: means.loc[key].to_dict() if key in means.index else None
-               for of, key in shown.items()},
+            LEARNED: by.get((ARTICLES, MOST)),
+            SHARE: by.get((ARTICLES, MOST_SHARE)),
+            **{
+                of: _over_its_null(by, probed, ratio)
+                for of, (probed, ratio) in ATTENTION.items()
+                if probed == ARTICLES or order != ONE_BY_ONE
+            },
             VALUES: gap.iloc[0].to_dict() if len(gap) else None,
-        }  # fmt: skip
+        }
 
 
-def side(row: dict, null: float) -> str:
-    """On which side of its null an interval lies."""
-    return "above" if row["low"] > null else "below" if row["high"] < null else "undecided"
+def _over_its_null(by: Mapping[tuple[str, str], dict], probed: str, ratio: str) -> dict | None:
+    """A ratio over its null, with the verdict on the ratio itself."""
+    over = by.get((probed, f"{ratio}_null_corrected"))
+    return over and over | {"verdict": by[probed, ratio]["verdict"]}
 
 
-def has_learned(row: pd.Series) -> bool:
-    """Whether a kind of model is shown to predict hidden words better than frequencies do."""
-    return any(row[of] is not None and row[of]["low"] > 0 for of in (LEARNED, SHARE))
+def _means(rows: pd.DataFrame) -> Iterator[tuple[tuple[str, str], dict]]:
+    """Rows of means over trainings, by what was probed and by quantity."""
+    for row in rows[rows[SEED] == ALL].to_dict("records"):
+        yield (row["probed"], row["quantity"]), row
+
+
+def has_learned(row: pd.Series) -> bool | None:
+    """Whether a kind of model is shown to predict hidden words better than frequencies do.
+
+    None where that was not measured.
+    """
+    measured = [row[of]["low"] > 0 for of in (LEARNED, SHARE) if row[of] is not None]
+    return any(measured) if measured else None
 
 
 def sides(rows: pd.DataFrame) -> pd.DataFrame:
@@ -127,18 +159,19 @@ def sides(rows: pd.DataFrame) -> pd.DataFrame:
         rows: as `trained` gives them. Kinds with one training alone are left out.
 
     Returns:
-        `family`, `words of an input`, and how many lie on which of `SIDES`, of those that are shown
-        to have learned; then how many are not.
+        `family`, `words of an input`, and how many are on which of `SIDES`, of those that are shown
+        to have learned; then how many are not shown to, and of how many that was not measured.
     """
-    several = _in_order(rows[rows["runs"] > 1], ["family", "order"])
     lines = []
+    several = _in_order(rows[rows["runs"] > 1], ["family", "order"])
     for (family, order), alike in several.groupby(["family", "order"], sort=False):
-        learned = alike.apply(has_learned, axis=1)
-        came = alike.loc[learned, "on articles"].map(lambda row: side(row, 1)).value_counts()
+        learned = [has_learned(row) for _, row in alike.iterrows()]
+        came = [row["verdict"] for row in alike.loc[map(bool, learned), ON_ARTICLES]]
         lines.append(
             {"family": family, "words of an input": ORDERS[order]}
-            | {of: int(came.get(of, 0)) for of in SIDES}
-            | {"not shown to have learned": int((~learned).sum())}
+            | {of: came.count(verdict) for verdict, of in SIDES.items()}
+            | {"not shown to have learned": learned.count(False)}
+            | {"not measured": learned.count(None)}
         )
     return pd.DataFrame(lines)
 
@@ -162,12 +195,12 @@ def _shown(rows: pd.DataFrame) -> pd.DataFrame:
             "a batch": f"{row['batch']:,}",
             "longest input": row["longest"],
             "trainings": row["runs"],
-            LEARNED: _cell(row[LEARNED], 0) if row[LEARNED] else _share(row[SHARE]),
+            LEARNED: _learned(row),
         }
-        cells |= {f"attention {of}": _cell(row[of], 1) for of in ATTENTION}
-        null = row[VALUES]["reference"] if row[VALUES] else 0
-        lines.append(cells | {VALUES: _cell(row[VALUES], null), "run": row["run"] or "reference"})
-    return pd.DataFrame(lines)
+        cells |= {f"attention {of}": _cell(row[of]) for of in ATTENTION}
+        lines.append(cells | {VALUES: _cell(row[VALUES]), "run": row["run"] or "reference"})
+    shown = pd.DataFrame(lines)
+    return shown.loc[:, (shown != EMPTY).any()]
 
 
 def _in_order(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
@@ -178,10 +211,13 @@ def _in_order(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     )
 
 
-def _share(row: dict | None) -> str:
-    return _cell(row, 0) if row is None else f"{_cell(row, 0)} of what topics tell"
+def _learned(row: pd.Series) -> str:
+    text, unit = interval_of(row[LEARNED]), ""
+    if row[LEARNED] is None and row[SHARE] is not None:
+        text, unit = interval_of(row[SHARE]), " of what topics tell"
+    return (f"**{text}**" if has_learned(row) else text) + unit
 
 
-def _cell(row: dict | None, null: float) -> str:
-    text = interval_of(row)
-    return text if row is None or side(row, null) == "undecided" else f"**{text}**"
+def _cell(row: dict | None) -> str:
+    decided = row is not None and SIDES.get(row["verdict"]) in ("above", "below")
+    return f"**{interval_of(row)}**" if decided else interval_of(row)
