@@ -807,23 +807,11 @@ WIKIPEDIA: list[Finding | Remark] = [
             for what, model in (("replaced", "replaced"), ("kept", "kept"), ("usual", "tied"))
         },
     ),
-    *(
-        _control_on_inputs(
-            f"drawn_topics_{name}",
-            f"bert-{model}",
-            f"a small BERT {subject}",
-            predicted=predicted,
-            refuted_if_undecided=predicted != "undecided",
-        )
-        for name, model, subject, predicted in (
-            (
-                "masked_longer",
-                "masked-drawn-longer",
-                f"{_ALL_MASKED}, trained on eight million tokens, and",
-                "undecided",
-            ),
-            ("few_kept", "few-kept-drawn", _FEW_KEPT, "opposite"),
-        )
+    _control_on_inputs(
+        "drawn_topics_few_kept",
+        "bert-few-kept-drawn",
+        f"a small BERT {_FEW_KEPT}",
+        predicted="opposite",
     ),
     _several(
         "kept_words_in_articles",
