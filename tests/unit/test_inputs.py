@@ -343,10 +343,10 @@ def test_words_drawn_from_several_topics_are_compared_with_those_of_one():
     models.append(model("bag", articles=4, order="shuffled"))
     articles = [measures(value, 0.01) for value in (1.0, 1.2, 1.5, 1.6)]
     inputs = [measures(1.0, 0.01, pairs=WITHIN)] * len(models)
-    rows = topics_per_input(articles, inputs, snapshots(models), models).set_index(
-        ["quantity", "model"]
-    )["value"]
-    assert rows[ONE_TOPIC].to_dict() == pytest.approx({"drawn-of-2": 0.2, "drawn-of-4": 0.5})
+    rows = topics_per_input(articles, inputs, snapshots(models), models)
+    more = rows[rows["quantity"] == ONE_TOPIC].set_index("model")
+    assert more["value"].to_dict() == pytest.approx({"drawn-of-2": 0.2, "drawn-of-4": 0.5})
+    assert more["verdict"].tolist() == ["reproduced"] * 2
 
 
 def test_other_masks_are_compared_with_the_usual_ones_after_the_same_inputs_and_with_one_another():

@@ -32,6 +32,13 @@ KEYS = ["model", "order", "articles", "probed", "overlap", "threshold", SEED]
 RATIO, CORRECTED = "attention_ratio", "attention_ratio_null_corrected"
 MORE, BAGS, OF_ONE = "over_one_article", "over_words_in_order", "over_bag_of_one"
 ONE_TOPIC = "over_one_topic"
+# How much more attention there is than after which other inputs.
+INPUTS = {
+    MORE: "after one article",
+    BAGS: "with words in order",
+    OF_ONE: "after bags of one",
+    ONE_TOPIC: "after words of one topic",
+}
 USUAL, TIED, SIZE = "over_usual_masks", "over_tied_embeddings", "over_usual_size"
 # And what of a model's own settings makes it so.
 OTHERWISE = {USUAL: ["hidden_as"], TIED: ["tied"], SIZE: ["layers", "width", "dropout"]}
@@ -179,9 +186,8 @@ def readable(rows: pd.DataFrame, model: str, probed: str) -> dict[str, str]:
     }
     for quantity in (q for q in (MOST, TOPICS_BELOW, OWN_BELOW) if q in by):
         row[f"{quantity.replace('_', ' ')} [95%]"] = interval_of(by.get(quantity), 2)
-    others = {MORE: "after one article", BAGS: "with words in order", OF_ONE: "after bags of one"}
-    others |= {USUAL: "with the usual masks", TIED: "with tied embeddings"}
-    others[SIZE] = "at the usual size"
+    others = {USUAL: "with the usual masks", TIED: "with tied embeddings"}
+    others = INPUTS | others | {SIZE: "at the usual size"}
     for quantity, what in others.items():
         if quantity in by:
             row[f"more than {what} [95%]"] = interval_of(by[quantity], 3)
@@ -208,8 +214,9 @@ def readable(rows: pd.DataFrame, model: str, probed: str) -> dict[str, str]:
         "single articles: as in the first training on several), pairs of words of one article and "
         "pairs across articles apart. Words drawn from one topic count as of one article.",
         "Verdicts: above its own null; more than after one article as it is; bags more than as "
-        "many articles with their words in order, and more than bags of one article; other masks "
-        "more than the family's usual ones after the same inputs, an output layer of its own more "
+        "many articles with their words in order, and more than bags of one article; words drawn "
+        "from several topics more than those of one; other masks more than the family's usual ones "
+        "after the same inputs, an output layer of its own more "
         "than embeddings that are the output layer, and another depth, width or dropout more than "
         "the usual. "
         f"{MATTERS:g}, a tenth of BERT's published effect, is what would matter.",
@@ -241,6 +248,6 @@ def topics_per_input(
     rows = tidy(pd.concat([measured, more_than], ignore_index=True), KEYS)
     against = beside_null(rows.assign(model=rows["model"] + rows["probed"]))
     above, more = (Direction(at, 1, MATTERS, "analogue") for at in (1.0, 0.0))
-    compared = {RATIO: above} | dict.fromkeys((MORE, BAGS, OF_ONE, *OTHERWISE), more)
+    compared = {RATIO: above} | dict.fromkeys((*INPUTS, *OTHERWISE), more)
     rows = rows.assign(reference=against["reference"])
     return withhold(lambda rows: judge(rows, compared, against[DIFFERENCE]), rows, has_learned)
