@@ -595,6 +595,43 @@ def test_pieces_of_two_are_learned_and_show_no_topics_in_attention():
     assert set(first["verdict"]) == {"not reached"}
 
 
+def test_attention_gains_from_one_topic_to_two():
+    folder = REFERENCE / "beside/drawn_topics/tables/topic_structure"
+    table = read_csv(folder / "topics_per_input.csv")
+    means = rows(table, seed="all", probed="articles")
+    by = {quantity: of.set_index("model") for quantity, of in means.groupby("quantity")}
+    one, two, four = (f"electra-drawn-of-{tau}" for tau in (1, 2, 4))
+    assert set(by["attention_ratio"]["verdict"]) == {"reproduced"}
+    more = by["over_one_topic"]["verdict"]
+    assert more.to_dict() == {two: "reproduced", four: "undecided"}
+    over = by["attention_ratio_null_corrected"]["value"]
+    assert "as the theory has it, and by more than half" in NOTES
+    assert over[two] > 1.5 * over[one]
+    shares = by["most_below_frequencies"]["value"] / by["topics_below_frequencies"]["value"]
+    assert "a quarter of what topics tell, after two more than half" in NOTES
+    assert 0.2 < shares[four] < 0.25 and 0.5 < shares[two] < shares[one]
+    assert (by["most_below_frequencies"]["low"] > 0).all()
+    each = table[(table["quantity"] == "attention_ratio_null_corrected") & (table["seed"] != ALL)]
+    each = each[each["probed"] == "articles"].groupby("model")["value"]
+    assert "The first came, in each of three trainings" in NOTES
+    assert each.min()[two] > each.max()[one] and (each.count() == 3).all()
+    first = rows(
+        read_csv(folder / "value_circuit.csv"), seed="all", quantity="doublings_before_attention"
+    ).set_index("model")["verdict"]
+    assert first.to_dict() == {one: "negligible", two: "reproduced", four: "reproduced"}
+
+
+def test_of_models_of_two_layers_one_comparison_shows_attention_that_gains():
+    assert "of models of two layers this is the one comparison that is decided for it" in NOTES
+    found = []
+    for path in REFERENCE.glob("**/topic_structure/topics_per_input.csv"):
+        table = rows(read_csv(path), seed="all")
+        for quantity in ("over_one_article", "over_bag_of_one", "over_one_topic"):
+            of = table[(table["quantity"] == quantity) & (table["verdict"] == "reproduced")]
+            found += of["model"].tolist()
+    assert sorted(found) == ["bert-512-one-layer-bag-of-2-sixteen", "electra-drawn-of-2"]
+
+
 def test_values_leave_their_null_snapshot_by_snapshot_as_is_told(tables):
     place = "topic_structure/topic_structure_over_tokens"
     over = read_csv(REFERENCE / f"beside/over_tokens/tables/{place}.csv")

@@ -731,6 +731,22 @@ WIKIPEDIA: list[Finding | Remark] = [
         )
         for of, number, topics in _DRAWN
     ),
+    Remark(
+        "learned_drawn_topics_electra",
+        "topic_structure/topics_per_input",
+        _LEARNED | {"model": "electra-drawn-of-1"},
+        "Of hidden words a small ELECTRA that read words drawn from one topic in each input knows "
+        "{it:2} nats a word more than frequencies tell, at the snapshot at which this is surest, "
+        "of the {it_tell:2} that topics do; one that read words of two topics {two:2} of "
+        "{two_tell:2}, of four {four:2} of {four_tell:2}.",
+        beside={
+            "it_tell": _TOPICS_TELL | {"model": "electra-drawn-of-1"},
+            "two": _LEARNED | {"model": "electra-drawn-of-2"},
+            "two_tell": _TOPICS_TELL | {"model": "electra-drawn-of-2"},
+            "four": _LEARNED | {"model": "electra-drawn-of-4"},
+            "four_tell": _TOPICS_TELL | {"model": "electra-drawn-of-4"},
+        },
+    ),
     *(
         _several(
             f"over_one_topic_electra_of_{of}",
