@@ -621,6 +621,34 @@ def test_attention_gains_from_one_topic_to_two():
     assert first.to_dict() == {one: "negligible", two: "reproduced", four: "reproduced"}
 
 
+def test_exponents_farther_into_their_limits_came_as_is_told(tables):
+    place = "all_papers/exponents"
+    table = read_csv(REFERENCE / f"beside/exponents/tables/{place}.csv")
+    tau = table[table["quantity"] == "exponent_of_tau"].sort_values("level")
+    before = tables[place]
+    before = before[before["quantity"] == "exponent_of_tau"].sort_values("level").iloc[-1]
+    at_80, at_160 = (row for _, row in tau.iterrows())
+    assert at_80["level"] == pytest.approx(before["level"])
+    assert "within three hundredths of what it had been at eighty; both came" in NOTES
+    assert at_80["high"] > 0.76 - 0.03 and at_80["low"] < 0.76 + 0.03
+    assert at_160["high"] > 0.85 and at_160["low"] < 1
+    assert "So it is less than 1 still, and rises" in NOTES
+    assert at_80["high"] < at_160["low"] and at_160["high"] < 1
+    lists = {of: (rows_of(tables[place], of), rows_of(table, of)) for of in ("gamma", "log_L", "M")}
+    assert "both within a tenth of what they were, as predicted" in NOTES
+    for of in ("gamma", "M"):
+        was, now = lists[of]
+        assert abs(now["value"] - was["value"]) < 0.1
+    assert lists["gamma"][1]["low"] < -1 < lists["gamma"][1]["high"] and lists["M"][1]["high"] < 0
+    was, now = lists["log_L"]
+    assert now["low"] < -1 < now["high"] and now["verdict"] == "undecided"
+    assert now["high"] - now["low"] > was["high"] - was["low"]
+
+
+def rows_of(table: pd.DataFrame, of: str) -> pd.Series:
+    return table[table["quantity"] == f"exponent_of_{of}"].iloc[0]
+
+
 def test_of_models_of_two_layers_one_comparison_shows_attention_that_gains():
     assert "of models of two layers this is the one comparison that is decided for it" in NOTES
     found = []
