@@ -645,6 +645,19 @@ def test_exponents_farther_into_their_limits_came_as_is_told(tables):
     assert now["high"] - now["low"] > was["high"] - was["low"]
 
 
+def test_steps_bring_the_papers_start_nearer_than_rate_does():
+    folder = REFERENCE / "beside/trap_inputs/tables/local_to_global"
+    above = read_csv(folder / "ablation.csv").query("quantity == 'final_loss_above_bigram'")
+    above = above.set_index("variant")
+    faster, longer, longest = (
+        above.loc[f"paper's start, {what}"]
+        for what in ("rate 4 times", "4 times as long", "10 times as long")
+    )
+    assert "at four times the rate than in four times the iterations, which is refuted" in NOTES
+    assert faster["low"] > longer["high"] and longest["high"] < longer["low"]
+    assert longest["low"] > 0.001 and (above["n"] == 10).all()
+
+
 def rows_of(table: pd.DataFrame, of: str) -> pd.Series:
     return table[table["quantity"] == f"exponent_of_{of}"].iloc[0]
 
