@@ -634,7 +634,10 @@ def test_exponents_farther_into_their_limits_came_as_is_told(tables):
     assert at_160["high"] > 0.85 and at_160["low"] < 1
     assert "So it is less than 1 still, and rises" in NOTES
     assert at_80["high"] < at_160["low"] and at_160["high"] < 1
-    lists = {of: (rows_of(tables[place], of), rows_of(table, of)) for of in ("gamma", "log_L", "M")}
+    lists = {
+        of: [rows(one, quantity=f"exponent_of_{of}").iloc[0] for one in (tables[place], table)]
+        for of in ("gamma", "log_L", "M")
+    }
     assert "both within a tenth of what they were, as predicted" in NOTES
     for of in ("gamma", "M"):
         was, now = lists[of]
@@ -656,10 +659,6 @@ def test_steps_bring_the_papers_start_nearer_than_rate_does():
     assert "at four times the rate than in four times the iterations, which is refuted" in NOTES
     assert faster["low"] > longer["high"] and longest["high"] < longer["low"]
     assert longest["low"] > 0.001 and (above["n"] == 10).all()
-
-
-def rows_of(table: pd.DataFrame, of: str) -> pd.Series:
-    return table[table["quantity"] == f"exponent_of_{of}"].iloc[0]
 
 
 def test_of_models_of_two_layers_one_comparison_shows_attention_that_gains():

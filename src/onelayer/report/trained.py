@@ -29,7 +29,6 @@ from onelayer.settings.root import Settings, default_settings, with_overlays
 
 TITLE = "Small models trained on text, and whether their attention follows topics"
 TABLE, CIRCUITS = "topic_structure/topics_per_input", "topic_structure/value_circuit"
-AT_EQUAL_DISTANCE = "attention_ratio_distance_standardised_null_corrected"
 # Attention within topics over permuted topics, by column: on what, and at what distance.
 ON_ARTICLES = "on articles"
 ATTENTION = {
@@ -104,7 +103,8 @@ def _of_run(table: pd.DataFrame, circuits: pd.DataFrame, settings: Settings) -> 
         model = settings.models[name]
         training = settings.pretraining.of(model.family, 0, model)
         asked = training.objective.predicted_share
-        by = dict(_means(rows))
+        means = rows[rows[SEED] == ALL].to_dict("records")
+        by = {(row["probed"], row["quantity"]): row for row in means}
         order, articles = rows["order"].iloc[0], int(rows["articles"].iloc[0])
         order = ONE_BY_ONE if articles == 1 and order == "pieces" else order
         gap = gaps[(gaps["model"] == name) & (gaps[SEED] == ALL)]
@@ -135,12 +135,6 @@ def _over_its_null(by: Mapping[tuple[str, str], dict], probed: str, ratio: str) 
     """A ratio over its null, with the verdict on the ratio itself."""
     over = by.get((probed, f"{ratio}_null_corrected"))
     return over and over | {"verdict": by[probed, ratio]["verdict"]}
-
-
-def _means(rows: pd.DataFrame) -> Iterator[tuple[tuple[str, str], dict]]:
-    """Rows of means over trainings, by what was probed and by quantity."""
-    for row in rows[rows[SEED] == ALL].to_dict("records"):
-        yield (row["probed"], row["quantity"]), row
 
 
 def has_learned(row: pd.Series) -> bool | None:
