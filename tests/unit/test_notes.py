@@ -648,6 +648,20 @@ def test_exponents_farther_into_their_limits_came_as_is_told(tables):
     assert now["high"] - now["low"] > was["high"] - was["low"]
 
 
+def test_few_words_left_as_they_are_are_not_enough():
+    table = REFERENCE / "beside/masks_later/tables/topic_structure/topics_per_input.csv"
+    table = rows(read_csv(table), seed="all")
+    learned = rows(table, quantity="most_below_frequencies").set_index("model")
+    assert set(learned.index) == {"bert-masked-untied-drawn", "bert-few-kept-drawn"}
+    assert "Refuted: it is not shown to. So it is not enough that some are left." in NOTES
+    assert ((learned["low"] < 0) & (learned["high"] < 0.1)).all()
+    ratios = rows(table, quantity="attention_ratio", probed="articles").set_index("model")
+    assert ratios.loc["bert-masked-untied-drawn", "verdict"] == "opposite"
+    assert set(rows(table, quantity="attention_ratio", model="bert-few-kept-drawn")["verdict"]) == {
+        "not reached"
+    }
+
+
 def test_steps_bring_the_papers_start_nearer_than_rate_does():
     folder = REFERENCE / "beside/trap_inputs/tables/local_to_global"
     above = read_csv(folder / "ablation.csv").query("quantity == 'final_loss_above_bigram'")
