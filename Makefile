@@ -31,7 +31,8 @@ install: .venv/.installed ## build .venv from requirements.lock
 	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if v >= (3, 11) else \
 	  f"Python {v.major}.{v.minor} is too old: 3.11 or newer is needed; name one: make PYTHON=python3.11")'
 	$(PYTHON) -m venv .venv
-	.venv/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	# Not compiled ahead: more than half of the time, for modules of which few are ever imported.
+	.venv/bin/python -m pip install --no-compile --quiet --disable-pip-version-check -r requirements.lock
 	.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $@
 

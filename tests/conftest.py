@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.steps import forking
@@ -24,6 +25,16 @@ STAY_TOGETHER = ("battered", "unchanged", "slurm", "report", "answers", "shell")
 # Before any test loads torch: one thread in pytest's own process, as steps have. Several threads on
 # shared cores spend their time waiting for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# Copies of the project are tens of thousands of small files, which some disks take seconds to make:
+# they are made in memory where there is plenty.
+MEMORY, PLENTY = Path("/dev/shm"), 8 << 30  # noqa: S108, pytest makes a folder of its own there
+if (
+    MEMORY.is_dir()
+    and not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC
+    and min(shutil.disk_usage(MEMORY).free, psutil.virtual_memory().available) > PLENTY
+):
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

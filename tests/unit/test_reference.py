@@ -35,6 +35,7 @@ from onelayer.report.reference import (
     README,
     SCOREBOARD,
     TEXTS,
+    Runs,
     _places,
     as_kept,
     findings_page,
@@ -79,8 +80,13 @@ def said(tables) -> dict[str, Said]:
 
 
 @pytest.fixture(scope="module")
-def beside() -> dict[str, Said]:
-    return said_beside(runs_beside(REFERENCE))
+def runs() -> Runs:
+    return runs_beside(REFERENCE)
+
+
+@pytest.fixture(scope="module")
+def beside(runs) -> dict[str, Said]:
+    return said_beside(runs)
 
 
 @pytest.fixture(scope="module")
@@ -115,19 +121,19 @@ def test_a_tables_effects_follow_from_its_numbers(path):
     assert table.loc[table["kind"] == "claim", "published"].isna().all()
 
 
-def test_the_findings_are_those_of_the_tables(tables):
+def test_the_findings_are_those_of_the_tables(tables, runs):
     drawn = [f"{path.parent.name}/{path.stem}" for path in REFERENCE.glob("figures/*/*.png")]
     places = Places(tables, figures_beside(tables, drawn), predictions(REFERENCE))
-    text = findings_page(all_said(BY_TITLE, tables), places, runs_beside(REFERENCE))
+    text = findings_page(all_said(BY_TITLE, tables), places, runs)
     assert as_kept(text) == (REFERENCE / "findings.md").read_text("utf-8")
 
 
-def test_every_claim_stands_in_the_findings_and_on_the_scoreboard(findings, tables):
+def test_every_claim_stands_in_the_findings_and_on_the_scoreboard(findings, tables, beside):
     # Every claim; and of the remarks those on rows that a run with other settings adds, beside it.
     named = {name.rpartition("/")[2] for name in findings}
     missing = [one for own in BY_TITLE.values() for one in own if one.name not in named]
-    beside = {name.partition("/")[2] for name in said_beside(runs_beside(REFERENCE))}
-    assert all(isinstance(one, Remark) and one.name in beside for one in missing)
+    found = {name.partition("/")[2] for name in beside}
+    assert all(isinstance(one, Remark) and one.name in found for one in missing)
     named = [finding.name for own in CLAIMS.values() for finding in own]
     board = tables[SCOREBOARD]
     board = board[board["quantity"] != HOLM].set_index("finding")
@@ -143,19 +149,24 @@ def test_every_claim_stands_in_the_findings_and_on_the_scoreboard(findings, tabl
         assert row["verdict"] or board.loc[finding.name, "verdict"] == "not reached", finding.name
 
 
-def test_a_claim_that_only_a_run_beside_it_has_stands_there_with_that_runs_verdict(tables):
+def test_a_claim_that_only_a_run_beside_it_has_stands_there_with_that_runs_verdict(tables, runs):
     """Which run has which, found by looking for every claim's row in every table."""
-    expected = set()
-    for run in sorted((REFERENCE / "beside").glob("*")):
-        there = read_tables(sorted(run.glob("tables/*/*.csv")))
-        for finding in (one for own in CLAIMS.values() for one in own):
-            verdicts = [
-                "" if of is None else "".join(chosen(of, finding.primary)["verdict"])
-                for of in (tables.get(finding.table), there.get(finding.table))
-            ]
-            if verdicts[0] in ("", "not run") and verdicts[1] not in ("", "not run"):
-                expected.add((run.name, finding.name, verdicts[1]))
-    said, runs = all_said(BY_TITLE, tables), runs_beside(REFERENCE)
+
+    def verdicts(of_run: dict[str, pd.DataFrame]) -> dict[str, str]:
+        return {
+            one.name: "".join(chosen(of_run[one.table], one.primary)["verdict"])
+            for one in (finding for own in CLAIMS.values() for finding in own)
+            if one.table in of_run
+        }
+
+    here, none = verdicts(tables), ("", "not run")
+    expected = {
+        (run.name, name, verdict)
+        for run in (REFERENCE / "beside").glob("*")
+        for name, verdict in verdicts(read_tables(sorted(run.glob("tables/*/*.csv")))).items()
+        if here.get(name, "") in none and verdict not in none
+    }
+    said = all_said(BY_TITLE, tables)
     found = verdicts_elsewhere(said, runs)
     assert {*found[["run", "finding", "verdict"]].itertuples(index=False, name=None)} == expected
     assert {run for run, _, _ in expected} >= {"other_seeds", "several_articles", "at_512"}

@@ -403,13 +403,14 @@ def chosen(table: pd.DataFrame, rows: Mapping[str, object]) -> pd.DataFrame:
     Raises:
         ValueError: there is no such column.
     """
-    kept = table
+    is_one = np.ones(len(table), dtype=bool)
     for column, wanted in rows.items():
         if column not in table:
             raise ValueError(f"no column {column} among {list(table.columns)}")
-        values = wanted if isinstance(wanted, tuple) else (wanted,)
-        kept = kept[kept[column].map(_text).isin([_text(value) for value in values])]
-    return kept
+        texts = {_text(one) for one in (wanted if isinstance(wanted, tuple) else (wanted,))}
+        values = [one for one in table[column].unique() if _text(one) in texts]
+        is_one &= table[column].isin(values).to_numpy()
+    return table[is_one]
 
 
 def _text(value: object) -> str:

@@ -1,6 +1,7 @@
 """The findings of all papers, and those among them that are claims."""
 
 from collections.abc import Collection, Iterable
+from functools import cache
 
 from onelayer.evidence.declarations import read_declarations
 from onelayer.evidence.findings import BEYOND, Finding, Remark
@@ -107,6 +108,8 @@ CLAIMS = {
 }
 # The table that decides a claim, by the claim's name.
 TABLES = {claim.name: claim.table for claims in CLAIMS.values() for claim in claims}
+# Of this package, which does not change while it runs; pages of many runs ask for it.
+_declared = cache(read_declarations)
 
 
 def figures_beside(tables: Iterable[str], figures: Collection[str]) -> dict[str, str]:
@@ -119,7 +122,7 @@ def figures_beside(tables: Iterable[str], figures: Collection[str]) -> dict[str,
         By table a figure of its folder whose declaration reads at least half of all that the two
         read; by finding one of its own. What has none is left out.
     """
-    declared = read_declarations()
+    declared = _declared()
     reads = {
         (one.kind, name): set(one.reads.values())
         for kind, names in (("table", tables), ("figure", figures))
