@@ -23,7 +23,14 @@ from onelayer.evidence.declarations import read_declarations, usual_target
 from onelayer.evidence.figures import house_style, save_png
 from onelayer.evidence.sentences import BESIDE, HOLM, SCOREBOARD, Places, Said, by_paper, those
 from onelayer.evidence.tables import markdown, markdown_table, read_tables, write_csv
-from onelayer.evidence.verdicts import NO_DECISION, NOT_RUN, REPRODUCED, UNDECIDED, VERDICTS
+from onelayer.evidence.verdicts import (
+    NO_DECISION,
+    NOT_REACHED,
+    NOT_RUN,
+    REPRODUCED,
+    UNDECIDED,
+    VERDICTS,
+)
 from onelayer.papers import PAPERS
 from onelayer.papers.findings import BY_TITLE, CLAIMS, IN_WORDS, TABLES, figures_beside
 from onelayer.report import registry, scoreboard_figure, trained
@@ -307,20 +314,26 @@ def did_not_reproduce(said: Mapping[str, Sequence[Said]], places: Places) -> str
 
 
 def elsewhere(said: Mapping[str, Sequence[Said]], runs: Runs) -> dict[str, dict[str, list[Said]]]:
-    """What runs kept beside a run found of claims that it has not, by run and paper."""
-    missing = {one.finding.name for one in _each(said) if one.verdict == NOT_RUN}
-    return {
-        run: those(of_run, lambda one: one.finding.name in missing and one.verdict != NOT_RUN)
-        for run, (of_run, _) in runs.items()
-    }
+    """What runs kept beside a run found of claims that it has not, by run and paper.
+
+    Of a claim that the run did not reach, what others reached.
+    """
+    here = {one.finding.name: one.verdict for one in _each(said)}
+    less = {NOT_RUN: (NOT_RUN,), NOT_REACHED: (NOT_RUN, NOT_REACHED)}
+
+    def is_more(one: Said) -> bool:
+        verdict = here.get(one.finding.name)
+        return verdict in less and one.verdict not in less[verdict]
+
+    return {run: those(of_run, is_more) for run, (of_run, _) in runs.items()}
 
 
 def _but_elsewhere(
     said: Mapping[str, Sequence[Said]], found: Mapping[str, Mapping[str, Sequence[Said]]]
 ) -> dict[str, list[Said]]:
-    """What a run found, but for claims that stand where `elsewhere` found them."""
+    """What a run found, but for claims that it did not run and `elsewhere` found."""
     moved = {one.finding.name for of_run in found.values() for one in _each(of_run)}
-    return those(said, lambda one: one.finding.name not in moved)
+    return those(said, lambda one: one.verdict != NOT_RUN or one.finding.name not in moved)
 
 
 def verdicts_elsewhere(said: Mapping[str, Sequence[Said]], runs: Runs) -> pd.DataFrame:
@@ -345,7 +358,7 @@ def _sections_beside(
     for run, of_run in found.items():
         if any(of_run.values()):
             text += [f"## Beside the reference run: {run.replace('_', ' ')}", ""]
-            text += [f"What the reference run has not: {counted(of_run)}.", ""]
+            text += [f"What the reference run has not, or did not reach: {counted(of_run)}.", ""]
             text += by_paper(of_run, runs[run][1], verdicts=verdicts)
     return text
 

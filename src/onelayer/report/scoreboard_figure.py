@@ -35,7 +35,7 @@ NOTES = (
 )
 OF_OTHER_RUNS = (
     "Other runs: claims that only runs kept beside this one",
-    "have; a mark for each run, and claim.",
+    "have, or reached; a mark for each run, and claim.",
 )
 ACROSS = 15  # marks in a line
 WIDTH, LINE = 3.3, 0.17  # inches
@@ -55,15 +55,16 @@ def scoreboard(table: pd.DataFrame, elsewhere: pd.DataFrame | None = None) -> Fi
 
     Args:
         table: `onelayer.report.scoreboard.scoreboard`.
-        elsewhere: what other runs found of claims that this one has not, a row per run and claim
-            with `paper`, `finding`, `verdict`. They have a line of their own.
+        elsewhere: what other runs found of claims that this one has not, or did not reach, a row
+            per run and claim with `paper`, `finding`, `verdict`. They have a line of their own.
     """
     others = table.iloc[:0] if elsewhere is None else elsewhere
     left_out = 0
     rows = [("One mark per claim, sorted by what came out", [])]
     for paper, judged in claims(table).groupby("paper", sort=False):
         rows.append((paper, []))
-        judged = judged[~judged["finding"].isin(others["finding"])]
+        none = judged["verdict"] == NOT_RUN
+        judged = judged[~(none & judged["finding"].isin(others["finding"]))]
         apart = apart_from_own(judged)
         idle = (apart == BEYOND) & (judged["verdict"] == NOT_RUN)
         left_out += int(idle.sum())
