@@ -237,7 +237,13 @@ _TEN_MILLION = "trained on ten million tokens, 8,192 a batch,"
 _PIECES_OF_TWO = {
     family: f"{_BAGS_AT_512[f'{family}-512']} trained on {tokens} million tokens, 8,192 a batch, "
     "that read pieces of two articles in each input,"
-    for family, tokens in (("roberta", "ten"), ("bart", "four"), ("bert", "ten"))
+    for family, tokens in (
+        ("roberta", "ten"),
+        ("bart", "four"),
+        ("bert", "ten"),
+        ("electra", "eight"),
+        ("albert", "eight"),
+    )
 }
 
 
@@ -311,7 +317,7 @@ def _control_on_inputs(name: str, model: str, subject: str, **texts: str) -> Fin
     )
 
 
-def _values(name: str, model: str, subject: str) -> list[Finding]:
+def _values(name: str, model: str, subject: str, predicted: str = "reproduced") -> list[Finding]:
     """The theorem's stages asked of a small model: do values know the topics, and first?"""
     place = {
         "place": BEYOND,
@@ -331,7 +337,8 @@ def _values(name: str, model: str, subject: str) -> list[Finding]:
             ),
             number="a gap of {it:3} standard deviations, where permuted topics have "
             "{it.reference:.3f}",
-            refuted_if_undecided=True,
+            predicted=predicted,
+            refuted_if_undecided=predicted != "undecided",
             **place,
         ),
         Finding(
@@ -599,10 +606,12 @@ WIKIPEDIA: list[Finding | Remark] = [
     ),
     *(
         one
-        for family, predicted, asked in (
-            ("roberta", "reproduced", 2),
-            ("bart", "undecided", 1),
-            ("bert", "undecided", 2),
+        for family, predicted, values, asked in (
+            ("roberta", "reproduced", "reproduced", 2),
+            ("bart", "undecided", "reproduced", 1),
+            ("bert", "undecided", "reproduced", 2),
+            ("electra", "reproduced", "opposite", 1),
+            ("albert", "undecided", "undecided", 1),
         )
         for one in (
             _above_null(
@@ -616,6 +625,7 @@ WIKIPEDIA: list[Finding | Remark] = [
                 f"at_512_{family}_pieces_of_two",
                 f"{family}-512-of-2",
                 _PIECES_OF_TWO[family],
+                values,
             )[:asked],
         )
     ),
