@@ -1289,7 +1289,7 @@ FAULTS = [
         "papers/local_to_global/trap_tables.py",
         "if getattr(other, key) < getattr(training, key)",
         "if getattr(other, key) > getattr(training, key)",
-        "tests/unit/test_trap.py::test_rates_and_batches_are_compared_with_the_next_lower_seed_by_seed",
+        "tests/unit/test_trap.py::test_rates_batches_and_inputs_are_compared_with_the_next_lower_seed_by_seed",
         "a rate is compared with the next higher one",
     ),
     Fault(

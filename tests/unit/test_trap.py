@@ -13,7 +13,7 @@ from onelayer.papers.local_to_global.schedule import one_cycle
 from onelayer.papers.local_to_global.training_tables import escape
 from onelayer.papers.local_to_global.trap import curvature, train_trap
 from onelayer.papers.local_to_global.trap_tables import (
-    by_rate_and_batch,
+    beside_next_lower,
     crossing,
     learning_times,
     median_time,
@@ -301,7 +301,7 @@ def test_learning_time_adds_up_the_rates_one_by_one():
     assert found.tolist() == pytest.approx([0, seven, every, math.inf])
 
 
-def test_rates_and_batches_are_compared_with_the_next_lower_seed_by_seed():
+def test_rates_batches_and_inputs_are_compared_with_the_next_lower_seed_by_seed():
     base = LTG.transformer.training.but(iterations=100, batch=16, lr=0.002)
     trainings = {
         "slow": base,
@@ -316,19 +316,21 @@ def test_rates_and_batches_are_compared_with_the_next_lower_seed_by_seed():
         "few": [60, 50, 20], "short": [1, 1, 1],
     }  # fmt: skip
     times = {name: np.array(values, dtype=float) for name, values in times.items()}
-    rows = {(row["variant"], row["quantity"]): row for row in by_rate_and_batch(times, trainings)}
+    rows = {(row["variant"], row["quantity"]): row for row in beside_next_lower(times, trainings)}
     assert {key: row["note"] for key, row in rows.items()} == {
         ("fast", "earlier_by_rate"): "beside: slow",
         ("fast", "time_by_rate"): "beside: slow",
         ("faster", "earlier_by_rate"): "beside: fast",
         ("faster", "time_by_rate"): "beside: fast",
         ("fast", "earlier_by_batch"): "beside: few",
+        ("fast", "earlier_by_inputs"): "beside: short",
     }
     assert rows["fast", "earlier_by_rate"]["value"] == 1
     assert (rows["fast", "time_by_rate"]["verdict"], rows["fast", "time_by_rate"]["n"]) == (
         "not reached", 1,
     )  # fmt: skip
     assert rows["fast", "earlier_by_batch"]["value"] == pytest.approx(1 / 3)
+    assert rows["fast", "earlier_by_inputs"]["value"] == 0
     product = 1.0
     for seed in range(3):
         sums = []
@@ -339,7 +341,7 @@ def test_rates_and_batches_are_compared_with_the_next_lower_seed_by_seed():
     ratio = rows["faster", "time_by_rate"]
     assert ratio["value"] == pytest.approx(product ** (1 / 3)) and ratio["n"] == 3
     assert ratio["low"] < ratio["value"] < ratio["high"] and ratio["verdict"] == ""
-    one = by_rate_and_batch({name: found[2:] for name, found in times.items()}, trainings)
+    one = beside_next_lower({name: found[2:] for name, found in times.items()}, trainings)
     assert {row["verdict"] for row in one if row["quantity"] == "time_by_rate"} == {"undecided"}
 
 
@@ -347,6 +349,6 @@ def test_where_no_seed_leaves_at_either_nothing_is_earlier():
     base = LTG.transformer.training
     trainings = {"slow": base, "fast": base.model_copy(update={"lr": 0.008})}
     stay = dict.fromkeys(trainings, np.array([math.inf, math.inf]))
-    earlier, ratio = by_rate_and_batch(stay, trainings)
+    earlier, ratio = beside_next_lower(stay, trainings)
     assert (earlier["verdict"], earlier["n"]) == ("not reached", 0)
     assert (ratio["verdict"], ratio["n"]) == ("not reached", 0)

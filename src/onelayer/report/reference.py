@@ -391,8 +391,10 @@ def predicted(said: Mapping[str, Sequence[Said]], places: Places, runs: Runs) ->
     opening = (
         "These expectations were written down, with what would refute them, before the first step "
         "of the run; [what earlier runs had shown by then](../notes.md#the-reference-run). Of the "
-        f"reference run: {_outcomes(here)}. Predictions of single runs, many of them refuted, "
-        "stand in the heads of their settings; [the notes](../notes.md) say what came of each."
+        f"reference run: {_outcomes(here)}. What came is said of the one row that decides a claim, "
+        "and of a second where one was named; what a text expects besides is not judged. "
+        "Predictions of single runs, many of them refuted, stand in the heads of their settings; "
+        "[the notes](../notes.md) say what came of each."
     )
     return "\n".join(["# What was predicted, and what came", "", opening, "", *text])
 

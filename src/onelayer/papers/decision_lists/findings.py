@@ -121,6 +121,8 @@ FINDINGS = [
         "distributions that a search for the largest share of Theorem 1's time finds,",
         does="is perfect within that time",
         number="the largest of {it.n} tries is {it:3} of the bound",
+        also="{gave_up.value:.0f} of these flows gave up before they were perfect",
+        beside={"gave_up": {"quantity": "gave_up", "list_length": "all"}},
     ),
     Finding(
         "time_inverse_in_gamma",

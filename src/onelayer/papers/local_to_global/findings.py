@@ -71,14 +71,14 @@ def _way(variant: str, p: float, q: float) -> dict:
     return {"variant": variant, "quantity": "way_closed", "p": p, "q": q}
 
 
-_MANY = "64 sequences, "
+_MANY, _LONG = "64 sequences, ", "256 inputs, "
 _OTHER_P, _OTHER_Q = (0.9, 0.7, 0.8), (0.9, 0.6, 0.4)  # of the other chains
 
 
 def _leaving(
-    quantity: str, p: float | tuple[float, ...], q: float | tuple[float, ...], sequences: str = ""
+    quantity: str, p: float | tuple[float, ...], q: float | tuple[float, ...], more: str = ""
 ) -> dict:
-    return {"variant": f"{sequences}rate 4 times", "quantity": quantity, "p": p, "q": q}
+    return {"variant": f"{more}rate 4 times", "quantity": quantity, "p": p, "q": q}
 
 
 FINDINGS: list[Finding | Remark] = [
@@ -345,9 +345,25 @@ FINDINGS: list[Finding | Remark] = [
         also="with four times as many again {more:2}; on the other chains {others:2}, and with as "
         "many again {others_more:2}",
         beside={
-            "more": _leaving("earlier_by_batch", **_TRAP_CHAIN, sequences=_MANY),
+            "more": _leaving("earlier_by_batch", **_TRAP_CHAIN, more=_MANY),
             "others": _leaving("earlier_by_batch", _OTHER_P, _OTHER_Q),
             "others_more": _leaving("earlier_by_batch", _OTHER_P, _OTHER_Q, _MANY),
+        },
+    ),
+    _trap(
+        "trap_by_inputs",
+        _leaving("earlier_by_inputs", **_TRAP_CHAIN),
+        "with four times the inputs the standard start, on the chain p = .5, q = .8 at four times "
+        "the learning rate,",
+        "leaves the unigram model at fewer iterations",
+        "a share of {it:2} of {it.n} seeds",
+        claim="longer inputs open the trap earlier",
+        also="with four times as many again {more:2}; on the other chains {others:2}, and with as "
+        "many again {others_more:2}",
+        beside={
+            "more": _leaving("earlier_by_inputs", **_TRAP_CHAIN, more=_LONG),
+            "others": _leaving("earlier_by_inputs", _OTHER_P, _OTHER_Q),
+            "others_more": _leaving("earlier_by_inputs", _OTHER_P, _OTHER_Q, _LONG),
         },
     ),
     _trap(

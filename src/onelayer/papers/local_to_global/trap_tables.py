@@ -42,12 +42,14 @@ COMPARED = {
     "earlier_by_rate": Direction(0.5, 1, kind="analogue"),
     "time_by_rate": Number(None, kind="analogue"),
     "earlier_by_batch": Direction(0.5, 1, kind="analogue"),
+    "earlier_by_inputs": Direction(0.5, 1, kind="analogue"),
 }
 
 BESIDE_LOWER = {
     "earlier_by_rate": "share earlier than at the next lower rate [95%], verdict",
     "time_by_rate": "learning time over that there [95%], verdict",
     "earlier_by_batch": "share earlier than at the next smaller batch [95%], verdict",
+    "earlier_by_inputs": "share earlier than with the next fewer inputs [95%], verdict",
 }
 
 
@@ -89,7 +91,7 @@ def learning_times(iterations: np.ndarray, training: TrainingSettings) -> np.nda
 
 
 def _next_lower(trainings: Mapping[str, TrainingSettings], key: str) -> Iterator[tuple[str, str]]:
-    """Each training with that of the next lower rate or batch which is the same in all else."""
+    """Each training with that of the next lower rate, batch or length, the same in all else."""
     for name, training in trainings.items():
         lower = [
             (getattr(other, key), of)
@@ -101,10 +103,10 @@ def _next_lower(trainings: Mapping[str, TrainingSettings], key: str) -> Iterator
             yield name, max(lower)[1]
 
 
-def by_rate_and_batch(
+def beside_next_lower(
     crossings: Mapping[str, np.ndarray], trainings: Mapping[str, TrainingSettings]
 ) -> list[dict]:
-    """What a higher rate, or a larger batch, does to the time until runs leave, seed by seed.
+    """What a higher rate, a larger batch or more inputs do to the time until runs leave.
 
     Args:
         crossings: iterations until each seed leaves, infinite where it stays, [seeds] of each
@@ -112,12 +114,13 @@ def by_rate_and_batch(
         trainings: how each of them is trained.
 
     Returns:
-        Rows `variant`, `quantity`: the share of the seeds that leave at fewer iterations than at
-        the next lower rate or batch, of those that leave at either; and of rates the geometric
-        mean of the ratio of learning times, where all seeds leave at both.
+        Rows `variant`, `quantity`: the share of the seeds that leave at fewer iterations than the
+        same seed at the next lower rate or batch, or with the next fewer inputs, of those that
+        leave at either; and of rates the geometric mean of the ratio of learning times, where all
+        seeds leave at both.
     """
     rows = []
-    for key, by in (("lr", "rate"), ("batch", "batch")):
+    for key, by in (("lr", "rate"), ("batch", "batch"), ("sequence_length", "inputs")):
         for name, lower in _next_lower(trainings, key):
             here, other = crossings[name], crossings[lower]
             note = {"variant": name, "note": f"beside: {lower}"}
@@ -244,7 +247,8 @@ def notes(training: TrainingSettings) -> list[str]:
         "the learning rates' sum over the iterations, between two looks by a line of the logarithm "
         "of how far the run has come.",
         "Earlier: seeds that leave at fewer iterations than the same seed at the next lower rate, "
-        "or at the next smaller batch, of those that leave at either; a half would be chance. "
+        "at the next smaller batch or with the next fewer inputs, of those that leave at either; a "
+        "half would be chance. "
         "Learning time over that at the next lower rate: the geometric mean over seeds, where all "
         "leave at both; 1 where steps are so small that all rates follow one flow.",
         "Predicted before a training was run: runs leave earlier at four times the rate, after the "
@@ -293,7 +297,7 @@ def trap(
             named["trapped_share"]["note"] = said
             of_variant = key | {"variant": variant}
             rows += [of_variant | {"quantity": name} | row for name, row in named.items()]
-        rows += [key | row for row in by_rate_and_batch(crossings, trainings)]
+        rows += [key | row for row in beside_next_lower(crossings, trainings)]
     table = tidy(rows + _least(rows), KEYS)
     compared = [
         None

@@ -393,7 +393,22 @@ def _choices(model: str, title: str, suffix: str = "") -> list[Finding]:
             subject=f"{title}, probed as in the authors' code,",
             **_comparing("attends within topics {}more than permuted topics would have it"),
             number="{it.corrected:2} times as much",
+            also="the ratio itself is {it:2}, under other seeds of the topic model {others:2}",
             published=_published("bert", "attention_ratio", "overlapping"),
+            beside={
+                "others": {
+                    "model": model,
+                    "weights": "tf-idf",
+                    "schedule": "authors",
+                    "topics": 100,
+                    "seed": (1, 2),
+                    "words": 51,
+                    "overlap": "overlapping",
+                    "pooling": "mean",
+                    "length": "as it is",
+                    "quantity": "attention_ratio",
+                }
+            },
             **of | {"place": _PLACE},
         ),
     ]
