@@ -630,6 +630,16 @@ def test_attention_gains_from_one_topic_to_two():
     assert first.to_dict() == {one: "negligible", two: "reproduced", four: "reproduced"}
 
 
+def test_the_first_two_seeds_of_bert_show_no_late_onset(several_articles):
+    table = several_articles["topic_structure/topics_per_input"]
+    of = {"model": "bert-one-longer", "probed": "articles"}
+    over = rows(table, seed=0, quantity="attention_ratio_null_corrected", **of).iloc[0]
+    assert "is less far above, and the second is at its null" in NOTES
+    assert 1 < over["low"] and over["value"] < 1.1
+    over = rows(table, seed=1, quantity="attention_ratio_null_corrected", **of).iloc[0]
+    assert over["low"] < 1 < over["high"]
+
+
 def test_curvature_tells_who_leaves_at_one_rate_and_not_between_rates(tables):
     table = tables["local_to_global/trap"]
     before, stay = (
