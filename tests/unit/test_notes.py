@@ -635,7 +635,7 @@ def test_the_first_two_seeds_of_bert_show_no_late_onset(several_articles):
     of = {"model": "bert-one-longer", "probed": "articles"}
     over = rows(table, seed=0, quantity="attention_ratio_null_corrected", **of).iloc[0]
     assert "is less far above, and the second is at its null" in NOTES
-    assert 1 < over["low"] and over["value"] < 1.1
+    assert over["low"] > 1 and over["value"] < 1.1
     over = rows(table, seed=1, quantity="attention_ratio_null_corrected", **of).iloc[0]
     assert over["low"] < 1 < over["high"]
 
@@ -652,6 +652,29 @@ def test_curvature_tells_who_leaves_at_one_rate_and_not_between_rates(tables):
         assert before.loc[usual, "high"] < stay.loc[usual, "low"]
     faster, trapped = before.loc[("rate 4 times", 0.5)], stay.loc[("standard start", 0.5)]
     assert faster["low"] < trapped["value"] < faster["high"]
+
+
+def test_more_inputs_leave_earlier_on_two_chains_and_larger_batches_later_on_the_authors():
+    (inputs, batches) = (
+        read_csv(REFERENCE / f"beside/{run}/tables/local_to_global/trap.csv")
+        for run in ("trap_inputs", "trap")
+    )
+    earlier = rows(inputs, quantity="earlier_by_inputs").groupby("p")["verdict"].agg(set)
+    assert "earlier on p = .7, q = .6 and p = .8, q = .4, and on the other two chains" in NOTES
+    decided = {0.7: {"reproduced"}, 0.8: {"reproduced"}}
+    assert earlier.to_dict() == decided | {0.5: {"undecided"}, 0.9: {"undecided"}}
+    by = rows(batches, quantity="earlier_by_batch", p=0.5, variant="rate 4 times").iloc[0]
+    assert "four times the sequences, as much more data, hold all twenty seeds back" in NOTES
+    assert (by["value"], by["n"]) == (0, 20)
+    named = ["16 inputs, rate 4 times", "rate 4 times", "256 inputs, rate 4 times"]
+    median = rows(inputs, quantity="escape_iteration").pivot(
+        index="p", columns="variant", values="value"
+    )
+    few, usual, many = (median[name] for name in named)
+    assert "it is the most inputs that leave first, and on two chains medians are equal" in NOTES
+    assert many[0.5] < few[0.5] < usual[0.5]
+    assert many[0.7] == usual[0.7] and few[0.9] == usual[0.9] == many[0.9]
+    assert pd.isna(few[0.8]) and 0.5 < many[0.8] / usual[0.8] < 0.65
 
 
 def test_two_embeddings_do_more_for_the_papers_start_than_rate_or_steps(tables):
