@@ -242,7 +242,6 @@ _PIECES_OF_TWO = {
         ("bart", "four"),
         ("bert", "ten"),
         ("electra", "eight"),
-        ("albert", "eight"),
     )
 }
 
@@ -626,7 +625,6 @@ WIKIPEDIA: list[Finding | Remark] = [
             ("bart", "undecided", "reproduced", 1),
             ("bert", "undecided", "reproduced", 2),
             ("electra", "reproduced", "opposite", 1),
-            ("albert", "undecided", "undecided", 1),
         )
         for one in (
             _above_null(
