@@ -630,6 +630,23 @@ def test_attention_gains_from_one_topic_to_two():
     assert first.to_dict() == {one: "negligible", two: "reproduced", four: "reproduced"}
 
 
+def test_albert_learns_late_and_shows_topics_in_values_alone():
+    folder = REFERENCE / "beside/albert_longer/tables/topic_structure"
+    learned = read_csv(folder / "topic_structure_over_tokens.csv")
+    learned = rows(learned, quantity="topic_information", model="albert-here")
+    learned = learned.set_index("tokens_seen").sort_index()
+    assert "It begins to learn between four and eight million" in NOTES
+    assert learned.index[learned["low"] > 0].min() == pytest.approx(2**23, rel=0.01)
+    assert "it knows a third of what topics tell" in NOTES
+    assert abs(learned["value"].iloc[-1] - 1 / 3) < 0.05
+    first = rows(
+        read_csv(folder / "value_circuit.csv"), quantity="doublings_before_attention"
+    ).set_index("model")
+    assert "found in the values of all four trainings and in the attention of none" in NOTES
+    said = "topics are found in the values of 4 of 4 trainings, in the attention of 0"
+    assert first.loc["albert-here", "note"] == said
+
+
 def test_the_first_two_seeds_of_bert_show_no_late_onset(several_articles):
     table = several_articles["topic_structure/topics_per_input"]
     of = {"model": "bert-one-longer", "probed": "articles"}
