@@ -604,6 +604,20 @@ def test_pieces_of_two_are_learned_and_show_no_topics_in_attention():
     assert set(first["verdict"]) == {"not reached"}
 
 
+def test_electra_learns_from_pieces_of_two_and_its_attention_is_undecided():
+    folder = REFERENCE / "beside/pieces_of_two_more/tables/topic_structure"
+    table = read_csv(folder / "topics_per_input.csv")
+    assert "is refuted: one of three trainings does on articles by a tenth" in NOTES
+    assert set(rows(table, seed="all", quantity="attention_ratio")["verdict"]) == {"undecided"}
+    of = {"probed": "articles", "quantity": "attention_ratio_null_corrected"}
+    over = table[(table["probed"] == of["probed"]) & (table["quantity"] == of["quantity"])]
+    each = over[over["seed"] != ALL]["value"].sort_values().tolist()
+    assert len(each) == 3 and each[0] < 1 < each[1] < 1.02 and 1.08 < each[2] < 1.1
+    assert rows(table, seed="all", quantity="most_below_frequencies")["low"].item() > 0
+    gap = rows(read_csv(folder / "value_circuit.csv"), reading=OUTPUT, model="electra-512-of-2")
+    assert rows(gap, quantity="value_circuit_gap")["verdict"].item() == "opposite"
+
+
 def test_attention_gains_from_one_topic_to_two():
     folder = REFERENCE / "beside/drawn_topics/tables/topic_structure"
     table = read_csv(folder / "topics_per_input.csv")

@@ -658,6 +658,15 @@ WIKIPEDIA: list[Finding | Remark] = [
             )
         },
     ),
+    Remark(
+        "learned_at_512_electra_pieces_of_two",
+        "topic_structure/topics_per_input",
+        _LEARNED | {"model": "electra-512-of-2"},
+        f"Of words to predict the generator of {_PIECES_OF_TWO['electra']} knows {{it:2}} nats a "
+        "word more than frequencies tell, at the snapshot at which this is surest; topics of all "
+        "words of the input tell {topics:2}.",
+        beside={"topics": _TOPICS_TELL | {"model": "electra-512-of-2"}},
+    ),
     _above_null(
         "attention_at_512_roberta_articles",
         "roberta-512-of-1",
