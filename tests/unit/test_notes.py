@@ -609,9 +609,9 @@ def test_electra_learns_from_pieces_of_two_and_its_attention_is_undecided():
     table = read_csv(folder / "topics_per_input.csv")
     assert "is refuted: one of three trainings does on articles by a tenth" in NOTES
     assert set(rows(table, seed="all", quantity="attention_ratio")["verdict"]) == {"undecided"}
-    of = {"probed": "articles", "quantity": "attention_ratio_null_corrected"}
-    over = table[(table["probed"] == of["probed"]) & (table["quantity"] == of["quantity"])]
-    each = over[over["seed"] != ALL]["value"].sort_values().tolist()
+    over = table[table["quantity"] == "attention_ratio_null_corrected"]
+    each = over[(over["probed"] == "articles") & (over["seed"] != ALL)]
+    each = each["value"].sort_values().tolist()
     assert len(each) == 3 and each[0] < 1 < each[1] < 1.02 and 1.08 < each[2] < 1.1
     assert rows(table, seed="all", quantity="most_below_frequencies")["low"].item() > 0
     gap = rows(read_csv(folder / "value_circuit.csv"), reading=OUTPUT, model="electra-512-of-2")

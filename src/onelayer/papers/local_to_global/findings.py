@@ -71,7 +71,6 @@ def _way(variant: str, p: float, q: float) -> dict:
     return {"variant": variant, "quantity": "way_closed", "p": p, "q": q}
 
 
-_MANY, _LONG = "64 sequences, ", "256 inputs, "
 _OTHER_P, _OTHER_Q = (0.9, 0.7, 0.8), (0.9, 0.6, 0.4)  # of the other chains
 
 
@@ -79,6 +78,27 @@ def _leaving(
     quantity: str, p: float | tuple[float, ...], q: float | tuple[float, ...], more: str = ""
 ) -> dict:
     return {"variant": f"{more}rate 4 times", "quantity": quantity, "p": p, "q": q}
+
+
+def _by_more(by: str, what: str, opens: str, still_more: str) -> Finding:
+    """Whether runs with four times as much data a batch leave the trap earlier."""
+    earlier = f"earlier_by_{by}"
+    return _trap(
+        f"trap_by_{by}",
+        _leaving(earlier, **_TRAP_CHAIN),
+        f"with four times the {what} the standard start, on the chain p = .5, q = .8 "
+        "at four times the learning rate,",
+        "leaves the unigram model at fewer iterations",
+        "a share of {it:2} of {it.n} seeds",
+        claim=f"{opens} the trap earlier",
+        also="with four times as many again {more:2}; on the other chains {others:2}, and with as "
+        "many again {others_more:2}",
+        beside={
+            "more": _leaving(earlier, **_TRAP_CHAIN, more=still_more),
+            "others": _leaving(earlier, _OTHER_P, _OTHER_Q),
+            "others_more": _leaving(earlier, _OTHER_P, _OTHER_Q, still_more),
+        },
+    )
 
 
 FINDINGS: list[Finding | Remark] = [
@@ -334,38 +354,8 @@ FINDINGS: list[Finding | Remark] = [
             "equal": _leaving("earlier_by_rate", 0.9, 0.9),
         },
     ),
-    _trap(
-        "trap_by_batch",
-        _leaving("earlier_by_batch", **_TRAP_CHAIN),
-        "with four times the sequences in a batch the standard start, on the chain p = .5, q = .8 "
-        "at four times the learning rate,",
-        "leaves the unigram model at fewer iterations",
-        "a share of {it:2} of {it.n} seeds",
-        claim="a larger batch opens the trap earlier",
-        also="with four times as many again {more:2}; on the other chains {others:2}, and with as "
-        "many again {others_more:2}",
-        beside={
-            "more": _leaving("earlier_by_batch", **_TRAP_CHAIN, more=_MANY),
-            "others": _leaving("earlier_by_batch", _OTHER_P, _OTHER_Q),
-            "others_more": _leaving("earlier_by_batch", _OTHER_P, _OTHER_Q, _MANY),
-        },
-    ),
-    _trap(
-        "trap_by_inputs",
-        _leaving("earlier_by_inputs", **_TRAP_CHAIN),
-        "with four times the inputs the standard start, on the chain p = .5, q = .8 at four times "
-        "the learning rate,",
-        "leaves the unigram model at fewer iterations",
-        "a share of {it:2} of {it.n} seeds",
-        claim="longer inputs open the trap earlier",
-        also="with four times as many again {more:2}; on the other chains {others:2}, and with as "
-        "many again {others_more:2}",
-        beside={
-            "more": _leaving("earlier_by_inputs", **_TRAP_CHAIN, more=_LONG),
-            "others": _leaving("earlier_by_inputs", _OTHER_P, _OTHER_Q),
-            "others_more": _leaving("earlier_by_inputs", _OTHER_P, _OTHER_Q, _LONG),
-        },
-    ),
+    _by_more("batch", "sequences in a batch", "a larger batch opens", "64 sequences, "),
+    _by_more("inputs", "inputs", "longer inputs open", "256 inputs, "),
     _trap(
         "trap_by_time",
         _TRAP_CHAIN | {"variant": "rate 8 times", "quantity": "time_by_rate"},
