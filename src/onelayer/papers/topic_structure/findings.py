@@ -153,6 +153,7 @@ def _several(
 
 
 _READ_FOUR = "that read pieces of four articles in each input"
+_READ_TWO = "that read pieces of two articles in each input"
 _READ_LONGER = f"{_READ_FOUR}, ten million tokens of them,"
 _LEARNED = {"seed": ALL, "quantity": "most_below_frequencies", "probed": "articles"}
 _TOPICS_TELL = {"seed": ALL, "quantity": "topics_below_frequencies", "probed": "articles"}
@@ -215,6 +216,7 @@ _SIXTEEN_AT_512 = {
 _SIXTEEN_INPUTS = {
     "pieces": ("bert-512-of-4", f"a small BERT {_SIXTEEN} {_READ_FOUR},"),
     "articles": ("bert-512-of-1", f"a small BERT {_SIXTEEN} that read articles one by one"),
+    "pieces_of_two": ("bert-512-of-2", f"a small BERT {_SIXTEEN} {_READ_TWO},"),
     "drawn_topics": ("bert-512-drawn-of-4", f"a small BERT {_SIXTEEN} {_READ_DRAWN}"),
     **{
         name: (
@@ -236,7 +238,7 @@ _SIXTEEN_INPUTS = {
 _TEN_MILLION = "trained on ten million tokens, 8,192 a batch,"
 _PIECES_OF_TWO = {
     family: f"{_BAGS_AT_512[f'{family}-512']} trained on {tokens} million tokens, 8,192 a batch, "
-    "that read pieces of two articles in each input,"
+    f"{_READ_TWO},"
     for family, tokens in (
         ("roberta", "ten"),
         ("bart", "four"),
@@ -616,7 +618,15 @@ WIKIPEDIA: list[Finding | Remark] = [
             f"in {_SIXTEEN_INPUTS[name][1]} words of one topic",
             _OF_SEVERAL,
         )
-        for name in ("pieces", "bert_of_two", "bert", "roberta", "electra", "bert_one_layer")
+        for name in (
+            "pieces",
+            "pieces_of_two",
+            "bert_of_two",
+            "bert",
+            "roberta",
+            "electra",
+            "bert_one_layer",
+        )
     ),
     *(
         one
