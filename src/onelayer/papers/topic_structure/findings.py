@@ -153,7 +153,6 @@ def _several(
 
 
 _READ_FOUR = "that read pieces of four articles in each input"
-_READ_TWO = "that read pieces of two articles in each input"
 _READ_LONGER = f"{_READ_FOUR}, ten million tokens of them,"
 _LEARNED = {"seed": ALL, "quantity": "most_below_frequencies", "probed": "articles"}
 _TOPICS_TELL = {"seed": ALL, "quantity": "topics_below_frequencies", "probed": "articles"}
@@ -216,7 +215,6 @@ _SIXTEEN_AT_512 = {
 _SIXTEEN_INPUTS = {
     "pieces": ("bert-512-of-4", f"a small BERT {_SIXTEEN} {_READ_FOUR},"),
     "articles": ("bert-512-of-1", f"a small BERT {_SIXTEEN} that read articles one by one"),
-    "pieces_of_two": ("bert-512-of-2", f"a small BERT {_SIXTEEN} {_READ_TWO},"),
     "drawn_topics": ("bert-512-drawn-of-4", f"a small BERT {_SIXTEEN} {_READ_DRAWN}"),
     **{
         name: (
@@ -236,9 +234,21 @@ _SIXTEEN_INPUTS = {
     },
 }
 _TEN_MILLION = "trained on ten million tokens, 8,192 a batch,"
+_ONE_AND_FOUR = {
+    "articles": (
+        "bert-512-of-1-ten",
+        f"a small BERT {_TEN_MILLION} that read articles one by one",
+        "attention follows topics once articles one by one have been learned from",
+    ),
+    "pieces_of_four": (
+        "bert-512-of-4-ten",
+        f"a small BERT {_TEN_MILLION} {_READ_FOUR},",
+        _OF_SEVERAL,
+    ),
+}
 _PIECES_OF_TWO = {
     family: f"{_BAGS_AT_512[f'{family}-512']} trained on {tokens} million tokens, 8,192 a batch, "
-    f"{_READ_TWO},"
+    "that read pieces of two articles in each input,"
     for family, tokens in (
         ("roberta", "ten"),
         ("bart", "four"),
@@ -618,15 +628,7 @@ WIKIPEDIA: list[Finding | Remark] = [
             f"in {_SIXTEEN_INPUTS[name][1]} words of one topic",
             _OF_SEVERAL,
         )
-        for name in (
-            "pieces",
-            "pieces_of_two",
-            "bert_of_two",
-            "bert",
-            "roberta",
-            "electra",
-            "bert_one_layer",
-        )
+        for name in ("pieces", "bert_of_two", "bert", "roberta", "electra", "bert_one_layer")
     ),
     *(
         one
@@ -651,6 +653,26 @@ WIKIPEDIA: list[Finding | Remark] = [
                 values,
             )[:asked],
         )
+    ),
+    *(
+        one
+        for name, (model, subject, claim) in _ONE_AND_FOUR.items()
+        for one in (
+            _above_null(
+                f"attention_at_512_{name}_ten",
+                model,
+                f"in {subject} words of one topic",
+                claim,
+                predicted="undecided",
+            ),
+            _values(f"at_512_{name}_ten", model, subject)[0],
+        )
+    ),
+    _several(
+        "at_512_pieces_of_four_ten",
+        *_ONE_AND_FOUR["pieces_of_four"][:2],
+        **_MORE,
+        predicted="undecided",
     ),
     Remark(
         "learned_at_512_pieces_of_two",
