@@ -11,7 +11,13 @@ import onelayer
 from onelayer.compute.seeds import generator, stable_seed
 from onelayer.evidence.declarations import read_declarations
 from onelayer.run import provenance
-from onelayer.run.provenance import code_closure, code_digest, library_versions, settings_json
+from onelayer.run.provenance import (
+    code_closure,
+    code_digest,
+    library_versions,
+    module_files,
+    settings_json,
+)
 from onelayer.settings.root import default_settings
 from tests.conftest import ROOT, clean_environment
 
@@ -37,7 +43,7 @@ def test_a_closure_leaves_out_pages_that_no_number_depends_on(tmp_path) -> None:
     page = package / "__init__.py"
     for text, counts in [('"""A page."""\n', False), ('"""A page."""\nprint(1)\n', True)]:
         page.write_text(text)
-        for cached in (code_closure, provenance._own_imports, provenance.read_source):
+        for cached in (code_closure, module_files, provenance._own_imports, provenance.read_source):
             cached.cache_clear()
         assert ("src/onelayer/papers/__init__.py" in code_closure("toy", tmp_path)) == counts
 
@@ -190,7 +196,7 @@ def test_a_digest_changes_with_the_code(tmp_path) -> None:
     script.write_text("import json\n")
     before = code_digest("toy", tmp_path)
     script.write_text("import json  # edited\n")
-    provenance._code_sha256.cache_clear()  # a run reads each file once
+    provenance._hashed.cache_clear()  # a run reads each file once
     assert code_digest("toy", tmp_path) != before
 
 

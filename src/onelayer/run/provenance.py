@@ -68,7 +68,8 @@ def _imported(statements: Iterable[ast.AST]) -> Iterator[str]:
                 yield from _imported(getattr(node, block, ()))
 
 
-def module_files(name: str, root: Path = REPOSITORY) -> list[Path]:
+@functools.cache
+def module_files(name: str, root: Path = REPOSITORY) -> tuple[Path, ...]:
     """Files that importing `onelayer.a.b` executes: every package `__init__` and the module.
 
     Those that hold nothing but a docstring, such as the pages of papers, are left out: no number
@@ -80,7 +81,7 @@ def module_files(name: str, root: Path = REPOSITORY) -> list[Path]:
         place = f"{place}/{part}"
         if (file := _module_file(place)) and not read_source(file).bare:
             files.append(file)
-    return files
+    return tuple(files)
 
 
 @functools.cache
@@ -98,9 +99,9 @@ def _own_imports(path: Path, root: Path) -> frozenset[Path]:
 
 
 @functools.cache
-def _foreign_imports(path: Path) -> frozenset[str]:
-    """Top-level names of third-party modules that a file imports."""
-    names = {name.split(".")[0] for name in read_source(path).imports}
+def _foreign_imports(place: str) -> frozenset[str]:
+    """Top-level names of third-party modules that a file of this checkout imports."""
+    names = {name.split(".")[0] for name in read_source(REPOSITORY / place).imports}
     return frozenset(names - set(sys.stdlib_module_names) - {PACKAGE})
 
 
@@ -127,7 +128,12 @@ def code_closure(step: str, root: Path = REPOSITORY) -> tuple[str, ...]:
             continue
         seen.add(path)
         waiting.extend(_own_imports(path, root))
-    return tuple(sorted(str(path.relative_to(root)) for path in seen))
+    return tuple(sorted(_place(path, root) for path in seen))
+
+
+@functools.cache
+def _place(path: Path, root: Path) -> str:
+    return str(path.relative_to(root))
 
 
 @functools.cache
@@ -157,8 +163,7 @@ def library_versions(step: str) -> str:
         One line, `python 3.11, numpy 2.4.6, torch 2.13.0`, for `params:`; the local tag of a
         build (`+cpu`) is kept, because another build is other software.
     """
-    files = (REPOSITORY / path for path in code_closure(step))
-    modules = {module for file in files for module in _foreign_imports(file)}
+    modules = {module for place in code_closure(step) for module in _foreign_imports(place)}
     versions = sorted(version for version in map(_version, modules) if version)
     return ", ".join([f"python {sys.version_info.major}.{sys.version_info.minor}", *versions])
 
@@ -169,7 +174,9 @@ def file_sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-_code_sha256 = functools.cache(file_sha256)  # most files are in most closures
+@functools.cache  # most files are in most closures
+def _hashed(place: str, root: Path) -> bytes:
+    return f"{place}\0{file_sha256(root / place)}\n".encode()
 
 
 def code_digest(step: str, root: Path = REPOSITORY) -> str:
@@ -180,7 +187,7 @@ def code_digest(step: str, root: Path = REPOSITORY) -> str:
     """
     digest = hashlib.sha256()
     for path in code_closure(step, root):
-        digest.update(f"{path}\0{_code_sha256(root / path)}\n".encode())
+        digest.update(_hashed(path, root))
     return digest.hexdigest()
 
 
