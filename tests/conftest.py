@@ -14,13 +14,18 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.steps import forking
+from tests.steps import forking, read_yaml_fast
 
 ROOT = Path(__file__).resolve().parents[1]
 SMOKE = ("--configfile", "config/smoke.yaml")
 
 # What takes long to make and is made once, by the process that has all tests of it.
 STAY_TOGETHER = ("battered", "unchanged", "slurm", "report", "answers", "shell")
+
+read_yaml_fast()
+
+# Tests are compiled anew in every process unless that is kept, which some environments forbid.
+sys.dont_write_bytecode = False
 
 # Before any test loads torch: one thread in pytest's own process, as steps have. Several threads on
 # shared cores spend their time waiting for each other.

@@ -1,6 +1,7 @@
 """Any value at any key of the settings is taken, or refused in one line that says what is wrong."""
 
 import contextlib
+import functools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, get_args, get_origin
@@ -136,8 +137,16 @@ def short(config: dict) -> dict:
     return config
 
 
-CONFIG = short(whole())
-PLACES = list(places(CONFIG))
+@functools.cache
+def valid() -> dict:
+    """The configuration of which every test here changes one value."""
+    return short(whole())
+
+
+@functools.cache
+def all_places() -> list[Place]:
+    """Every key of it."""
+    return list(places(valid()))
 
 
 def blocks(annotation: object) -> Iterator[type[BaseModel]]:
@@ -167,7 +176,7 @@ def keys_of(value: object) -> Iterator[tuple[type, str]]:
 
 def test_every_key_of_the_schema_is_tried() -> None:
     known = {(block, name) for block in blocks(Settings) for name in block.model_fields}
-    tried = set(keys_of(Settings.model_validate(CONFIG)))
+    tried = set(keys_of(Settings.model_validate(valid())))
     missing = sorted(f"{block.__name__}.{name}" for block, name in known - tried)
     assert not missing, f"add an example of {', '.join(missing)} to MORE"
 
@@ -175,7 +184,7 @@ def test_every_key_of_the_schema_is_tried() -> None:
 def refusal(place: Place, value: Value) -> str | None:
     """The line in which a value is refused; None if it is taken. Any other exception fails."""
     try:
-        load_settings(changed(CONFIG, place, value))
+        load_settings(changed(valid(), place, value))
     except OnelayerError as error:
         return str(error)
     return None
@@ -203,15 +212,15 @@ def test_any_value_is_taken_or_refused_in_one_clear_line(kind, request):
     @settings(GENERATED, max_examples=1)
     @given(values=KINDS[kind])
     def tried(values: Sequence[Value]) -> None:
-        for number, place in enumerate(PLACES):
+        for number, place in enumerate(all_places()):
             check(place, values[number % len(values)])
-        cases.count(len(PLACES))
+        cases.count(len(all_places()))
 
     tried()
 
 
 def test_the_same_twice_is_taken_or_refused_in_one_clear_line(request):
-    lists = [place for place in PLACES if isinstance(at(CONFIG, place), list)]
+    lists = [place for place in all_places() if isinstance(at(valid(), place), list)]
     for place in lists:
-        check(place, 2 * at(CONFIG, place))
+        check(place, 2 * at(valid(), place))
     Cases(request.node).count(len(lists))

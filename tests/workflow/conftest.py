@@ -32,8 +32,18 @@ def _plans_anew(overlay: str) -> bool:
     config/smoke.yaml and config/reference.yaml do of such models.
     """
     config = yaml.safe_load((ROOT / "config" / overlay).read_text(encoding="utf-8"))
-    sources = {model.get("source") for model in config.pop("models", {}).values()}
+    models = merged_config(overlay)["models"]
+    sources = {models[name]["source"] for name in config.pop("models", {})}
     return bool({"corpora", "stability"} & config.keys() or sources - {"pretrain"})
+
+
+def merged_config(overlay: str | None) -> dict:
+    """config.yaml with an overlay on top, as Snakemake merges them."""
+    config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+    if overlay:
+        text = (ROOT / "config" / overlay).read_text(encoding="utf-8")
+        update_config(config, yaml.safe_load(text))
+    return config
 
 
 PLANNED_ANEW = [name for name in OVERLAYS if _plans_anew(name)]
@@ -83,15 +93,6 @@ def plan(project: Path, *arguments: str) -> Plan:
         elif line.startswith(" " * 4):
             reason = line.strip().rstrip(":")
     return Plan(jobs(run.stdout), dict(reasons))
-
-
-def merged_config(overlay: str | None) -> dict:
-    """config.yaml with an overlay on top, as Snakemake merges them."""
-    config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
-    if overlay:
-        text = (ROOT / "config" / overlay).read_text(encoding="utf-8")
-        update_config(config, yaml.safe_load(text))
-    return config
 
 
 def executed(output: str) -> set[str]:

@@ -1,12 +1,12 @@
 """A run as users hand it on: of a text of their own, in a folder of its own, one table of it."""
 
 import json
-import sys
 
 import pytest
 import yaml
 
 from tests.conftest import SMOKE, check_in, run_command, snakemake
+from tests.steps import forking
 
 pytestmark = pytest.mark.workflow
 
@@ -39,7 +39,7 @@ def test_a_table_of_ones_own_text_packs_and_comes_out_again_to_the_byte(fresh, t
 
     def onelayer(*words: object) -> str:
         source = str(fresh / "src")
-        command = (sys.executable, "-m", "onelayer", *words)
+        command = (forking(), "-m", "onelayer", *words)
         done = run_command(*command, folder=tmp_path, PYTHONPATH=source)
         assert done.returncode == 0, done.stdout
         return done.stdout
