@@ -1,4 +1,4 @@
-"""`docs/notes.md`: what it says of the reference run without a quote is what the rows say."""
+"""`docs/notes.md` and its page on attention: what they say without a quote is what the rows say."""
 
 import re
 
@@ -17,7 +17,8 @@ from onelayer.settings.root import default_settings
 from tests.conftest import ROOT
 
 QUOTED = re.compile(r"<!-- finding: .*?<!-- end -->|\]\([^)]*\)", re.DOTALL)
-NOTES = " ".join(QUOTED.sub("", (ROOT / "docs/notes.md").read_text("utf-8")).split())
+PAGES = [(ROOT / "docs" / page).read_text("utf-8") for page in ("attention_on_text.md", "notes.md")]
+NOTES = " ".join(QUOTED.sub("", "\n".join(PAGES)).split())
 OUTPUT = "embedding layer's output"  # as the probe's primary reading of value circuits has it
 
 

@@ -122,7 +122,7 @@ def test_the_page_shows_every_model_once(rows):
 
 
 def test_what_the_notes_say_in_short_is_what_the_page_has(rows):
-    notes = " ".join((REPOSITORY / "docs/notes.md").read_text("utf-8").split())
+    notes = " ".join((REPOSITORY / "docs/attention_on_text.md").read_text("utf-8").split())
     rows = rows[rows["runs"] > 1]
     rows = rows.assign(verdict=[row["verdict"] for row in rows["on articles"]])
     came = rows.apply(has_learned, axis=1)

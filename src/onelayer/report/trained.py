@@ -45,7 +45,7 @@ SIDES = {REPRODUCED: "above", NEGLIGIBLE: "near", UNDECIDED: "undecided", "oppos
 OPENING = """\
 Small models of the reference run, and of the [runs kept beside it](findings.md), whose attention
 was measured after inputs of a kind; not the reference run's [five families](claims.md) on articles,
-and not those of [thirty million tokens](../notes.md#thirty-million-tokens).
+and not those of [thirty million tokens](../attention_on_text.md#thirty-million-tokens).
 
 - *Attention* to words of one topic, as a multiple of attention to words of permuted topics that are
   as frequent: on articles; on articles between words equally far apart, which is not judged; in
