@@ -6,7 +6,9 @@ import pytest
 
 from onelayer.papers.topic_structure.wikipedia.topics_per_input import ORDERS
 from onelayer.report.comparison import REFERENCE
+from onelayer.report.scoreboard_figure import MARKS
 from onelayer.report.trained import ATTENTION, ONE_BY_ONE, has_learned, page, sides, trained
+from onelayer.report.trained_figure import marked, small_models
 from onelayer.run.provenance import REPOSITORY
 
 
@@ -104,6 +106,26 @@ def test_sides_are_counted_as_a_reader_would(rows):
             else:
                 counts[named.get(verdict, verdict)] += 1
         assert line[columns].to_dict() == counts
+
+
+def test_the_picture_has_a_mark_for_every_model_that_is_counted(rows):
+    marks, counted = marked(rows), sides(rows)
+    for _, line in counted.iterrows():
+        order = next(order for order, words in ORDERS.items() if words == line["words of an input"])
+        own = marks[(marks["family"] == line["family"]) & (marks["order"] == order)]
+        shown = own["shown"].replace({"learning not measured": "not measured"}).value_counts()
+        assert shown.to_dict() == {of: n for of, n in line[2:].items() if n}
+    drawn = [axes for axes in small_models(rows).axes if axes.axison]
+    points = [line for axes in drawn for line in axes.lines if len(line.get_xdata()) == 1]
+    assert sorted(line.get_ydata()[0] for line in points) == sorted(marks["value"])
+    shape, colour, _ = MARKS["opposite"]
+    below = {line.get_ydata()[0] for line in points if line.get_color() == colour}
+    assert below == set(marks.loc[marks["shown"] == "below", "value"]) and max(below) < 1
+    assert {line.get_marker() for line in points if line.get_color() == colour} == {shape}
+    for axes in drawn:
+        low, high = axes.get_ylim()
+        for line in axes.lines:
+            assert low <= min(line.get_ydata()) and max(line.get_ydata()) <= high
 
 
 def test_the_page_shows_every_model_once(rows):

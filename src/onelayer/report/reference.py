@@ -33,7 +33,7 @@ from onelayer.evidence.verdicts import (
 )
 from onelayer.papers import PAPERS
 from onelayer.papers.findings import BY_TITLE, CLAIMS, IN_WORDS, TABLES, figures_beside
-from onelayer.report import registry, scoreboard_figure, trained
+from onelayer.report import registry, scoreboard_figure, trained, trained_figure
 from onelayer.report.comparison import REFERENCE, SUMS
 from onelayer.report.crate.described import read_metadata
 from onelayer.report.crate.metadata import METADATA
@@ -219,7 +219,9 @@ def requote(reference: Path = REFERENCE, texts: Iterable[Path] = TEXTS) -> None:
     with house_style():
         drawn = scoreboard_figure.scoreboard(board, verdicts_elsewhere(said, runs))
         save_png(drawn, reference / f"figures/{SCOREBOARD}.png")
-    models = trained.trained(reference)
+        if len(models := trained.trained(reference)):
+            (reference / trained.PICTURE).parent.mkdir(parents=True, exist_ok=True)
+            save_png(trained_figure.small_models(models), reference / trained.PICTURE)
     every_claim = [f"# {TITLE}", "", markdown_table(readable(board, tables, "tables")), ""]
     every_claim += [*(f"- {note}" for note in notes(board)), ""]
     for name, text in (

@@ -28,6 +28,7 @@ from onelayer.settings.pretraining import FamilyName
 from onelayer.settings.root import Settings, default_settings, with_overlays
 
 TITLE = "Small models trained on text, and whether their attention follows topics"
+PICTURE = "figures/topic_structure/small_models.png"
 TABLE, CIRCUITS = "topic_structure/topics_per_input", "topic_structure/value_circuit"
 # Attention within topics over permuted topics, by column: on what, and at what distance.
 ON_ARTICLES = "on articles"
@@ -42,6 +43,9 @@ OVERLAYS = REPOSITORY / "config"
 MOST_SHARE = "most_topic_information"  # what tables of other_seeds have for most families
 LEARNED, SHARE, VALUES = "learned", "share", "values"
 SIDES = {REPRODUCED: "above", NEGLIGIBLE: "near", UNDECIDED: "undecided", "opposite": "below"}
+SEEN = (
+    "Attention within topics on articles over its null, against tokens read, by family and inputs"
+)
 OPENING = """\
 Small models of the reference run, and of the [runs kept beside it](findings.md), whose attention
 was measured after inputs of a kind; not the reference run's [five families](claims.md) on articles,
@@ -157,7 +161,7 @@ def sides(rows: pd.DataFrame) -> pd.DataFrame:
         to have learned; then how many are not shown to, and of how many that was not measured.
     """
     lines = []
-    several = _in_order(rows[rows["runs"] > 1], ["family", "order"])
+    several = in_order(rows[rows["runs"] > 1], ["family", "order"])
     for (family, order), alike in several.groupby(["family", "order"], sort=False):
         learned = [has_learned(row) for _, row in alike.iterrows()]
         came = [row["verdict"] for row in alike.loc[map(bool, learned), ON_ARTICLES]]
@@ -172,7 +176,7 @@ def sides(rows: pd.DataFrame) -> pd.DataFrame:
 
 def page(rows: pd.DataFrame) -> str:
     """All of `trained` as a page, by what the inputs are."""
-    text = [f"# {TITLE}", "", OPENING, ""]
+    text = [f"# {TITLE}", "", OPENING, "", f"![{SEEN}]({PICTURE})", ""]
     for order, words in ORDERS.items():
         alike = rows[rows["order"] == order]
         text += [f"## {words.capitalize()}", "", markdown_table(_shown(alike)), ""]
@@ -181,7 +185,7 @@ def page(rows: pd.DataFrame) -> str:
 
 def _shown(rows: pd.DataFrame) -> pd.DataFrame:
     lines = []
-    for _, row in _in_order(rows, ["articles", "family", "tokens"]).iterrows():
+    for _, row in in_order(rows, ["articles", "family", "tokens"]).iterrows():
         cells = {
             "articles": row["articles"],
             "model": row["kind"],
@@ -197,7 +201,7 @@ def _shown(rows: pd.DataFrame) -> pd.DataFrame:
     return shown.loc[:, (shown != EMPTY).any()]
 
 
-def _in_order(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+def in_order(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     """Rows sorted, families and kinds of inputs as they stand everywhere."""
     ranks = {"family": [*get_args(FamilyName)], "order": [*ORDERS]}
     return rows.sort_values(
