@@ -193,5 +193,27 @@ def test_what_the_notes_say_in_short_is_what_the_page_has(rows):
     assert set(said["bert"]) == set(said["roberta"]) == {"reproduced"}
     assert sorted(said["bart"]) == ["reproduced"] * 4 + ["undecided"]
     assert set(said["electra"]) == {"opposite"}
+    both = values[values["verdict"] == "reproduced"]
+    both = both[[row["verdict"] == "reproduced" for row in both["values"]]]
+    assert "together in BERT, after words drawn from topics and after articles or pieces" in notes
+    assert "and in RoBERTa after articles one by one." in notes
+    assert {*zip(both["family"], both["order"], strict=True)} == {
+        *(("bert", order) for order in ("drawn", "as it is", "pieces")),
+        ("roberta", "as it is"),
+    }
+    assert "is decided after such words, and after 32 million tokens of articles" in notes
+    first = {
+        (row["order"], row["tokens"])
+        for _, row in both.iterrows()
+        for of in kept(row["run"], "value_circuit")
+        if (of["model"], of["seed"]) == (row["model"], "all")
+        and of["quantity"] == "doublings_before_attention"
+        and of["reading"] == "embedding layer's output"
+        and of["verdict"] == "reproduced"
+    }
+    assert first == {
+        ("drawn", 24_000_000),
+        *((order, 32_000_000) for order in ("drawn", "as it is")),
+    }
     readme = " ".join((REPOSITORY / "README.md").read_text("utf-8").split())
     assert "not shown to in any of fifteen kinds of training from which they learned" in readme
