@@ -10,6 +10,7 @@ from PIL import Image, ImageSequence
 
 from onelayer.evidence.animations import animate
 from onelayer.evidence.figures import house_style, save
+from onelayer.evidence.tables import ALL, read_csv
 from onelayer.papers.decision_lists import value_figures
 from onelayer.papers.local_to_global import flow_figures, training_figures
 from onelayer.papers.scan_snap.figures import numbered_words
@@ -17,6 +18,8 @@ from onelayer.papers.topic_structure.synthetic import figures, stage_figures
 from onelayer.papers.topic_structure.synthetic.data import SPECIAL, START
 from onelayer.papers.topic_structure.wikipedia import figures as wikipedia_figures
 from onelayer.papers.topic_structure.wikipedia import pretraining_figures
+from onelayer.report.comparison import REFERENCE
+from onelayer.settings.root import default_settings
 
 
 def test_path_is_cut_where_any_coordinate_leaves_the_picture() -> None:
@@ -189,6 +192,27 @@ def test_dot_products_keep_their_sign_and_colours_end_beside_the_diagonal() -> N
 )
 def test_a_panel_without_a_share_says_why(measured: list[str], why: str) -> None:
     assert pretraining_figures.why_no_share(measured).split("\n")[0] == why
+
+
+def test_attention_stands_against_what_was_learned() -> None:
+    """The last panel of figure_topic_structure_over_tokens: a dot per snapshot, of the means."""
+    table = read_csv(REFERENCE / "tables/topic_structure/topic_structure_over_tokens.csv")
+    table = table[table["model"] == "roberta-here"]
+    own = {"roberta-here": default_settings().models["roberta-here"]}
+    drawn = pretraining_figures.drawn_over_tokens(table, own)
+    assert [axes.get_title() for axes in drawn.axes[-2:]] == [
+        *("topic information (share)", "attention against it")
+    ]
+    of = {
+        quantity: rows.set_index("tokens_seen")["value"]
+        for quantity, rows in table[table["seed"] == ALL].groupby("quantity")
+    }
+    share, ratio = of["topic_information"], of["attention_ratio_null_corrected"]
+    line = drawn.axes[-1].lines[0]
+    assert line.get_ydata().tolist() == ratio.sort_index().tolist()
+    shown = share.sort_index().where(lambda shares: shares >= pretraining_figures.LEAST_LEARNED)
+    assert np.array_equal(line.get_xdata(), shown, equal_nan=True)
+    assert shown.isna().sum() == len(drawn.axes[-1].lines[-2].get_xdata()), "at the edge"
 
 
 def test_a_model_that_knows_none_of_the_words_bounds_no_colours() -> None:

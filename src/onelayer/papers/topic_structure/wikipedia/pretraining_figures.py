@@ -141,16 +141,22 @@ def topic_structure_over_tokens(measures: list[pd.DataFrame], models: list[Named
 
     Thick: the mean over seeds with a band for its 95% interval; thin: each seed. Grey: the 95%
     range of the null of that mean. Circles: snapshots on the way; squares: the finished model.
-    Filled: `clearly_above`. All models share a column's scale. Last column: the share of topic
-    information that is learned, where the objective has one.
+    Filled: `clearly_above`. All models share a column's scale. Last two columns, where the
+    objective has it: the share of topic information that is learned, and attention against it.
     """
-    table, settings_of = ratios_over_tokens(measures, models), by_name(models)
+    return drawn_over_tokens(ratios_over_tokens(measures, models), by_name(models))
+
+
+def drawn_over_tokens(table: pd.DataFrame, settings_of: Mapping[str, ModelSettings]) -> Figure:
+    """The same of its table, `over_tokens.ratios_over_tokens`, as it is kept of runs."""
     names = list(table["model"].unique())
     informed = (table["quantity"] == INFORMATION).any()
-    size = (WIDTH if informed else MIDDLE, 1.1 * len(names) + 1.8)
+    columns = len(RATIOS) + 2 * informed
+    size = (WIDTH + 1 if informed else MIDDLE, 1.1 * len(names) + 1.8)
     figure, axes = plt.subplots(
-        len(names), len(RATIOS) + informed, figsize=size, sharex=True, sharey="col", squeeze=False
+        len(names), columns, figsize=size, sharex="col", sharey="col", squeeze=False
     )
+    over_tokens = axes[:, :-1] if informed else axes
     for place, name in enumerate(names):
         colour = colour_of(settings_of[name], place)
         rows = table[table["model"] == name].set_index("tokens_seen").sort_index()
@@ -158,25 +164,31 @@ def topic_structure_over_tokens(measures: list[pd.DataFrame], models: list[Named
             _draw_null(axis, rows[rows["quantity"] == f"{quantity}_null"])
             _draw_model(axis, rows, quantity, colour)
         if informed:
-            _draw_seeds(axes[place, -1], rows[rows["quantity"] == INFORMATION], colour)
-            axes[place, -1].axhline(0, color="0.5", linewidth=0.8, zorder=1)
+            share, against = axes[place, -2:]
+            _draw_seeds(share, rows[rows["quantity"] == INFORMATION], colour)
+            share.axhline(0, color="0.5", linewidth=0.8, zorder=1)
+            _draw_against_share(against, rows[rows[SEED] == ALL], colour)
+            against.axhline(1, color="0.5", linewidth=0.8, zorder=1)
             if why := why_no_share(set(rows["quantity"])):
-                at = {"transform": axes[place, -1].transAxes, "ha": "center", "va": "center"}
-                axes[place, -1].text(0.5, 0.7, why, fontsize=7.5, **at)
+                at = {"transform": share.transAxes, "ha": "center", "va": "center"}
+                share.text(0.5, 0.7, why, fontsize=7.5, **at)
         for axis in axes[place]:
             despine(axis)
         axes[place, 0].set_ylabel(name)
-    labels = [*RATIOS.values(), "topic information (share)"]
+    labels = [*RATIOS.values(), "topic information (share)", "attention against it"]
     for axis, label in zip(axes[0], labels, strict=False):
         axis.set_title(label, fontsize=9)
     first = table["tokens_seen"].min()
-    axes[-1, 0].set_xscale("log", base=2)
     doublings = int(np.log2(table["tokens_seen"].max() / first))
-    axes[-1, 0].set_xticks([first * 2**k for k in range(0, doublings + 1, 2)])
-    for axis in axes[-1]:
+    for axis in over_tokens[-1]:
+        axis.set_xscale("log", base=2)
+        axis.set_xticks([first * 2**k for k in range(0, doublings + 1, max(2, doublings // 3))])
         axis.xaxis.set_major_formatter(FuncFormatter(tokens_shown))
         axis.xaxis.set_minor_locator(NullLocator())
-    axes[-1, len(axes[-1]) // 2].set_xlabel("tokens seen (logarithmic)")
+    over_tokens[-1, len(RATIOS) // 2].set_xlabel("tokens seen (logarithmic)")
+    if informed:
+        axes[-1, -1].set_xlabel("share learned")
+        axes[-1, -1].set_xlim(left=1.15 * LEAST_LEARNED)
     figure.supylabel("ratio / mean of its permutation null", fontsize=9)
     first = table.iloc[0]
     figure.suptitle(f"{first['threshold']} words a topic, {first['overlap']}", fontsize=9)
@@ -359,17 +371,23 @@ def _draw_against_tau(axis: plt.Axes, ratios: pd.DataFrame, colours: Mapping[str
 
 
 def _draw_learned(axes: Sequence[Axes], rows: pd.DataFrame, colour: str, count: int) -> None:
-    """A model's mean over seeds at every snapshot, against tokens and topic information.
+    """A model's mean over seeds at every snapshot, against tokens and topic information."""
+    means = rows[rows[SEED] == ALL].set_index("tokens").sort_index()
+    ratio = means[means["quantity"] == CORRECTED]
+    _draw_line(axes[0], ratio.index, ratio, colour, count)
+    _draw_against_share(axes[1], means, colour, count)
+
+
+def _draw_against_share(axis: Axes, means: pd.DataFrame, colour: str, count: int = 2) -> None:
+    """Attention over its null at every snapshot, by tokens, against topic information.
 
     What lies far below the start of topic information stands at the edge, apart from the line.
     """
-    means = rows[rows[SEED] == ALL].set_index("tokens").sort_index()
     ratio = means[means["quantity"] == CORRECTED]
     learned = means.loc[means["quantity"] == INFORMATION, "value"].reindex(ratio.index)
-    _draw_line(axes[0], ratio.index, ratio, colour, count)
-    _draw_line(axes[1], learned.where(learned >= LEAST_LEARNED), ratio, colour, count)
+    _draw_line(axis, learned.where(learned >= LEAST_LEARNED), ratio, colour, count)
     beyond = ratio.loc[learned < LEAST_LEARNED, "value"]
-    axes[1].plot(
+    axis.plot(
         np.full(len(beyond), LEAST_LEARNED), beyond, "<", color=colour, markersize=4,
         markerfacecolor="white",
     )  # fmt: skip
