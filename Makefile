@@ -34,8 +34,8 @@ install: .venv/.installed ## build .venv from requirements.lock
 	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if v >= (3, 11) else \
 	  f"Python {v.major}.{v.minor} is too old: 3.11 or newer is needed; name one: make PYTHON=python3.11")'
 	$(PYTHON) -m venv .venv
-	printf '0\n1\n' | xargs -P 2 -I HALF sh -c "awk 'NR % 2 == HALF && !/^#/' requirements.lock | xargs \
-	  .venv/bin/python -m pip install --no-compile --no-deps --quiet --disable-pip-version-check"
+	printf '0\n1\n' | xargs -P 2 -n 1 sh -c 'awk -v half="$$0" "NR % 2 == half && !/^#/" requirements.lock | \
+	  xargs .venv/bin/python -m pip install --no-compile --no-deps --quiet --disable-pip-version-check'
 	.venv/bin/python -m compileall -qq -j 0 \
 	  -x '/tests?/|/transformers/models/(?!_|auto|albert|bart|bert|electra|mpnet|roberta)' .venv/lib || true
 	.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
