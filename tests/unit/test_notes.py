@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from scipy import stats
 
 from onelayer.evidence.sentences import primary_row
 from onelayer.evidence.tables import ALL, read_csv, read_tables
@@ -13,6 +14,7 @@ from onelayer.papers.findings import CLAIMS
 from onelayer.papers.local_to_global.trap_tables import learning_times
 from onelayer.papers.topic_structure.wikipedia.tables import CHECKPOINTS
 from onelayer.report.comparison import REFERENCE
+from onelayer.report.trained import trained
 from onelayer.settings.root import default_settings
 from tests.conftest import ROOT
 
@@ -603,6 +605,54 @@ def test_pieces_of_two_are_learned_and_show_no_topics_in_attention():
     assert (gaps[two] == "reproduced").all()
     first = rows(circuits, quantity="doublings_before_attention")
     assert set(first["verdict"]) == {"not reached"}
+
+
+def test_one_two_and_four_articles_are_learned_from_in_one_budget():
+    of = {"one": "bert-512-of-1-ten", "two": "bert-512-of-2", "four": "bert-512-of-4-ten"}
+    runs = {"one": "one_and_four", "two": "pieces_of_two", "four": "one_and_four"}
+    budgets = {
+        (row.tokens, row.batch, row.longest, row.seeds)
+        for row in trained(REFERENCE).itertuples()
+        if row.model in of.values() and row.run in runs.values()
+    }
+    assert budgets == {(10_000_000, 8192, 512, ("30", "31", "32"))}
+    kept = {
+        run: read_csv(REFERENCE / f"beside/{run}/tables/topic_structure/topics_per_input.csv")
+        for run in set(runs.values())
+    }
+    own = {n: kept[runs[n]][kept[runs[n]]["model"] == model] for n, model in of.items()}
+    learned, ratio = (
+        {n: rows(table, seed="all", quantity=q, probed="articles") for n, table in own.items()}
+        for q in ("most_below_frequencies", "attention_ratio")
+    )
+    assert all(row["low"].item() > 0 for row in learned.values())
+    assert "the intervals of what they know do not meet" in NOTES
+    assert learned["four"]["high"].item() < learned["one"]["low"].item()
+    assert "*Attention is undecided after both, and so is how they compare.* So it came." in NOTES
+    assert {row["verdict"].item() for row in ratio.values()} == {"undecided"}
+    compared = rows(own["four"], seed="all", quantity="over_one_article")
+    assert compared["verdict"].tolist() == ["undecided"]
+    seeds = {
+        n: table.loc[
+            (table["probed"] == "articles")
+            & (table["seed"] != "all")
+            & (table["quantity"] == "attention_ratio_null_corrected"),
+            "value",
+        ]
+        for n, table in own.items()
+    }
+    assert "in the mean and in each of three trainings, by little" in NOTES
+    assert seeds["four"].between(0.96, 0.99).all() and len(seeds["four"]) == 3
+    assert "the interval of either holds 0" in NOTES
+    for n in ("one", "four"):
+        welch = stats.ttest_ind(seeds[n], seeds["two"], equal_var=False).confidence_interval()
+        assert welch.low < 0 < welch.high
+    across = {"probed": "inputs, words across articles", "quantity": "attention_ratio"}
+    assert rows(own["four"], seed="all", **across)["verdict"].tolist() == ["opposite"]
+    place = REFERENCE / "beside/one_and_four/tables/topic_structure/value_circuit.csv"
+    gaps = rows(read_csv(place), seed="all", reading=OUTPUT, quantity="value_circuit_gap")
+    gaps = gaps[gaps["model"].isin(of.values())]
+    assert gaps["verdict"].tolist() == ["reproduced"] * 2
 
 
 def test_electra_learns_from_pieces_of_two_and_its_attention_is_undecided():

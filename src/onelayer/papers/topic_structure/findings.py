@@ -675,6 +675,15 @@ WIKIPEDIA: list[Finding | Remark] = [
         predicted="undecided",
     ),
     Remark(
+        "learned_at_512_one_and_four",
+        "topic_structure/topics_per_input",
+        _LEARNED | {"model": "bert-512-of-1-ten"},
+        f"Of words to predict {_ONE_AND_FOUR['articles'][1]} knows {{it:2}} nats a word more than "
+        "frequencies tell, at the snapshot at which this is surest; one that read pieces of four "
+        "{four:2}.",
+        beside={"four": _LEARNED | {"model": "bert-512-of-4-ten"}},
+    ),
+    Remark(
         "learned_at_512_pieces_of_two",
         "topic_structure/topics_per_input",
         _LEARNED | {"model": "roberta-512-of-2"},
