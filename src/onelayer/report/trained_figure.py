@@ -9,10 +9,11 @@ from onelayer.evidence.figures import WIDTH, despine
 from onelayer.report.scoreboard_figure import GREY, MARKS
 from onelayer.report.trained import ON_ARTICLES, SIDES, has_learned, in_order
 
+NOT_LEARNED, NOT_MEASURED = "not shown to have learned", "learning not measured"
 # As a mark, and in the legend: first what came of those that have learned.
 SHOWN = {of: MARKS[verdict] for verdict, of in SIDES.items()} | {
-    "not shown to have learned": MARKS["not reached"],
-    "learning not measured": ("D", GREY, False),
+    NOT_LEARNED: MARKS["not reached"],
+    NOT_MEASURED: ("D", GREY, False),
 }
 HELD = {
     "as it is": "as it is,\n{} article",
@@ -38,12 +39,8 @@ def marked(rows: pd.DataFrame) -> pd.DataFrame:
     several = in_order(rows[rows["runs"] > 1], ["family", "order", "articles", "tokens"])
     came = []
     for _, row in several.iterrows():
-        learned = has_learned(row)
-        shown = (
-            SIDES[row[ON_ARTICLES]["verdict"]]
-            if learned
-            else [*SHOWN][-1 if learned is None else -2]
-        )
+        side = SIDES.get(row[ON_ARTICLES]["verdict"])
+        shown = {True: side, False: NOT_LEARNED, None: NOT_MEASURED}[has_learned(row)]
         interval = {of: float(row[ON_ARTICLES][of]) for of in ("value", "low", "high")}
         came.append({**row[["family", "order", "articles", "tokens"]], **interval, "shown": shown})
     return pd.DataFrame(came)

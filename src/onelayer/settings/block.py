@@ -54,45 +54,29 @@ class Credited(Block):
     """By their identifiers of SPDX: `CC-BY-SA-4.0`."""
 
 
-class _OddError(ValueError):
-    """A value that no settings may have: the keys on the way to it, the last first, and why."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__(why)
-        self.keys: list[str] = []
-
-
-def check_plain(value: object) -> None:
+def check_plain(value: object, path: tuple = ()) -> None:
     """Refuse settings with numbers that no computation here takes, or text that no file can hold.
 
     Raises:
-        ValueError: names the key, the last of those on the path to it.
+        ValueError: names the key, the last of those on the `path` to it.
     """
-    try:
-        _check_plain(value)
-    except _OddError as odd:
-        raise ValueError(f"{'.'.join(reversed(odd.keys))}: {odd}") from None
-
-
-def _check_plain(value: object) -> None:
     if isinstance(value, str):
         if not value.isprintable() and (odd := _ODD.search(value)):
-            raise _OddError(
-                "text has no control characters but tabs and ends of lines, and no half "
-                f"characters; found {odd[0]!a} at place {odd.start()}"
+            raise ValueError(
+                f"{'.'.join(path)}: text has no control characters but tabs and ends of lines, and "
+                f"no half characters; found {odd[0]!a} at place {odd.start()}"
             )
     elif isinstance(value, int):
         if abs(value) > MOST:
-            raise _OddError(f"whole numbers are at most {MOST}, found {shown(value)}")
+            raise ValueError(
+                f"{'.'.join(path)}: whole numbers are at most {MOST}, found {shown(value)}"
+            )
     elif isinstance(value, dict | list | tuple):
-        for key, part in value.items() if isinstance(value, dict) else enumerate(value):
+        inside = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, part in inside:
             if not isinstance(key, int):
-                _check_plain(key)
-            try:
-                _check_plain(part)
-            except _OddError as odd:
-                odd.keys.append(str(key))
-                raise
+                check_plain(key, path)
+            check_plain(part, (*path, str(key)))
 
 
 def each_once(*keys: str) -> pydantic.AfterValidator:
