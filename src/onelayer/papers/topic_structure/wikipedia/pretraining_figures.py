@@ -156,7 +156,7 @@ def drawn_over_tokens(table: pd.DataFrame, settings_of: Mapping[str, ModelSettin
     figure, axes = plt.subplots(
         len(names), columns, figsize=size, sharex="col", sharey="col", squeeze=False
     )
-    over_tokens = axes[:, :-1] if informed else axes
+    by_tokens = axes[:, :-1] if informed else axes
     for place, name in enumerate(names):
         colour = colour_of(settings_of[name], place)
         rows = table[table["model"] == name].set_index("tokens_seen").sort_index()
@@ -180,12 +180,12 @@ def drawn_over_tokens(table: pd.DataFrame, settings_of: Mapping[str, ModelSettin
         axis.set_title(label, fontsize=9)
     first = table["tokens_seen"].min()
     doublings = int(np.log2(table["tokens_seen"].max() / first))
-    for axis in over_tokens[-1]:
+    for axis in by_tokens[-1]:
         axis.set_xscale("log", base=2)
         axis.set_xticks([first * 2**k for k in range(0, doublings + 1, max(2, doublings // 3))])
         axis.xaxis.set_major_formatter(FuncFormatter(tokens_shown))
         axis.xaxis.set_minor_locator(NullLocator())
-    over_tokens[-1, len(RATIOS) // 2].set_xlabel("tokens seen (logarithmic)")
+    by_tokens[-1, len(RATIOS) // 2].set_xlabel("tokens seen (logarithmic)")
     if informed:
         axes[-1, -1].set_xlabel("share learned")
         axes[-1, -1].set_xlim(left=1.15 * LEAST_LEARNED)
