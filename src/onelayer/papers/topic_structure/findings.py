@@ -153,6 +153,7 @@ def _several(
 
 
 _READ_FOUR = "that read pieces of four articles in each input"
+_READ_TWO = "that read pieces of two articles in each input"
 _READ_LONGER = f"{_READ_FOUR}, ten million tokens of them,"
 _LEARNED = {"seed": ALL, "quantity": "most_below_frequencies", "probed": "articles"}
 _TOPICS_TELL = {"seed": ALL, "quantity": "topics_below_frequencies", "probed": "articles"}
@@ -212,10 +213,22 @@ _SIXTEEN_AT_512 = {
     **{f"{family}-512": _BAGS_AT_512[f"{family}-512"] for family in ("bert", "roberta", "electra")},
     "bert-512-one-layer": "a small BERT of one layer",
 }
+_CONTROLS_SIXTEEN = {
+    "": "bert-512",
+    "roberta_": "roberta-512",
+    "bert_one_layer_": "bert-512-one-layer",
+}
 _SIXTEEN_INPUTS = {
     "pieces": ("bert-512-of-4", f"a small BERT {_SIXTEEN} {_READ_FOUR},"),
     "articles": ("bert-512-of-1", f"a small BERT {_SIXTEEN} that read articles one by one"),
-    "drawn_topics": ("bert-512-drawn-of-4", f"a small BERT {_SIXTEEN} {_READ_DRAWN}"),
+    "pieces_of_two": ("bert-512-of-2", f"a small BERT {_SIXTEEN} {_READ_TWO},"),
+    **{
+        f"{of}drawn_topics": (
+            f"{model}-drawn-of-4",
+            f"{_SIXTEEN_AT_512[model]} {_SIXTEEN} {_READ_DRAWN}",
+        )
+        for of, model in _CONTROLS_SIXTEEN.items()
+    },
     **{
         name: (
             f"{model}-bag-of-{_NUMBERS[of]}",
@@ -248,7 +261,7 @@ _ONE_AND_FOUR = {
 }
 _PIECES_OF_TWO = {
     family: f"{_BAGS_AT_512[f'{family}-512']} trained on {tokens} million tokens, 8,192 a batch, "
-    "that read pieces of two articles in each input,"
+    f"{_READ_TWO},"
     for family, tokens in (
         ("roberta", "ten"),
         ("bart", "four"),
@@ -628,7 +641,15 @@ WIKIPEDIA: list[Finding | Remark] = [
             f"in {_SIXTEEN_INPUTS[name][1]} words of one topic",
             _OF_SEVERAL,
         )
-        for name in ("pieces", "bert_of_two", "bert", "roberta", "electra", "bert_one_layer")
+        for name in (
+            "pieces",
+            "pieces_of_two",
+            "bert_of_two",
+            "bert",
+            "roberta",
+            "electra",
+            "bert_one_layer",
+        )
     ),
     *(
         one
@@ -782,8 +803,13 @@ WIKIPEDIA: list[Finding | Remark] = [
         )
     ),
     _control_on_inputs("drawn_topics_in_inputs", "bert-drawn-as-long", "a small BERT"),
-    _control_on_inputs(
-        "drawn_topics_sixteen", "bert-512-drawn-of-4-sixteen", f"a small BERT {_SIXTEEN}"
+    *(
+        _control_on_inputs(
+            f"drawn_topics_{of}sixteen",
+            f"{model}-drawn-of-4-sixteen",
+            f"{_SIXTEEN_AT_512[model]} {_SIXTEEN}",
+        )
+        for of, model in _CONTROLS_SIXTEEN.items()
     ),
     _control_on_inputs("drawn_topics_in_sight", "bert-seen-drawn", f"a small BERT {_IN_SIGHT} and"),
     _control_on_inputs("drawn_topics_electra", "electra-drawn", "a small ELECTRA"),
