@@ -213,11 +213,7 @@ _SIXTEEN_AT_512 = {
     **{f"{family}-512": _BAGS_AT_512[f"{family}-512"] for family in ("bert", "roberta", "electra")},
     "bert-512-one-layer": "a small BERT of one layer",
 }
-_CONTROLS_SIXTEEN = {
-    "": "bert-512",
-    "roberta_": "roberta-512",
-    "bert_one_layer_": "bert-512-one-layer",
-}
+_CONTROLS_SIXTEEN = {"": "bert-512", "bert_one_layer_": "bert-512-one-layer"}
 _SIXTEEN_INPUTS = {
     "pieces": ("bert-512-of-4", f"a small BERT {_SIXTEEN} {_READ_FOUR},"),
     "articles": ("bert-512-of-1", f"a small BERT {_SIXTEEN} that read articles one by one"),
