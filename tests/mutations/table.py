@@ -1893,10 +1893,18 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/wikipedia/choices.py",
-        'AUTHORS_ROW = ("overlapping", 0.0005)',
-        'AUTHORS_ROW = ("disjoint", 0.0005)',
+        '(printed["overlap"] == "overlapping")',
+        '(printed["overlap"] == "disjoint")',
         "tests/unit/test_choices.py::test_the_authors_choice_stands_beside_what_they_publish",
         "the authors' probe stands beside what they publish of topics that share no words",
+    ),
+    Fault(
+        "papers/topic_structure/wikipedia/choices.py",
+        'if row["threshold"] == AUTHORS_SHARE else by_rule',
+        "if True else by_rule",
+        "tests/unit/test_choices.py"
+        "::test_the_authors_way_with_more_words_stands_beside_its_own_published_number",
+        "the authors' own number of words stands beside what they publish of more",
     ),
     # Hubs
     Fault(

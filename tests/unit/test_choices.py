@@ -226,6 +226,19 @@ def test_the_authors_choice_stands_beside_what_they_publish() -> None:
     assert row["effect_low"] == pytest.approx(null * (low - 1) / (1.23 - null))
 
 
+def test_the_authors_way_with_more_words_stands_beside_its_own_published_number() -> None:
+    ways = [("tf-idf", "overlapping", 1.2, 1.15)] * 4 + [("counts", "overlapping", 1.2, 1.15)]
+    rows = made(*ways)
+    rows["words"] = np.repeat([51, 101, 201, 100, 101], 3)
+    rows["choice"] = [*["authors"] * 3, *[""] * 12]
+    found = table.probe_choices([rows], PUBLISHED, [tiny_model()])
+    ratios = found[found["quantity"] == choices.RATIO].set_index(["weights", "words"])["published"]
+    assert ratios["tf-idf"].to_dict() == pytest.approx(
+        {"51": 1.23, "101": 1.17, "201": 1.13, "100": np.nan}, nan_ok=True
+    )
+    assert np.isnan(ratios["counts", "101"])
+
+
 def test_main_effects_of_a_balanced_design_add_up() -> None:
     cells = pd.DataFrame(list(product("ab", "xyz")), columns=["one", "other"])
     values = cells["one"].map({"a": 0, "b": 1}) + cells["other"].map({"x": 0, "y": 2, "z": 5})
