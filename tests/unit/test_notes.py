@@ -401,6 +401,13 @@ def test_with_more_words_a_topic_the_authors_way_shows_less_and_still_something(
         assert of.loc[201, "high"] < 1.13
     of_bert, of_mpnet = (theirs.loc[(m, "attention_ratio", 101)] for m in ("minilm", "mpnet"))
     assert of_bert["low"] < 1.17 < of_bert["high"] and of_mpnet["low"] > 1.17
+    assert (
+        "reproduced with 51, 101 and 201 words, MiniLM's with 51 and 101 and smaller with 201"
+        in NOTES
+    )
+    judged = theirs.loc[theirs["verdict"] != "", "verdict"].unstack("words").loc[:, [51, 101, 201]]
+    by = {model: row.tolist() for (model, _), row in judged.iterrows()}
+    assert by == {"minilm": ["reproduced"] * 2 + ["smaller"], "mpnet": ["reproduced"] * 3}
 
 
 def test_minilms_directions_are_decided_at_the_edge(tables):
