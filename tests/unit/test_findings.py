@@ -262,6 +262,21 @@ def test_a_page_opens_with_the_score_and_tells_discrepancies_first() -> None:
     ]
 
 
+def test_what_other_settings_ask_beyond_the_papers_is_counted_and_not_told() -> None:
+    tables = rows(Direction(1.0, 1), (1.2, 1.1, 1.3))
+    asked = claim(place=BEYOND)
+    not_measured = rows(Direction(1.0, 1), (NAN, NAN, NAN))["paper/table"]
+    tables["paper/other"] = not_measured.assign(verdict="not run", note="needs a hub")
+    needs = claim(name="needs", table="paper/other", place=BEYOND)
+    others = [claim(name=f"other_{n}", table="paper/none", place=BEYOND) for n in range(3)]
+    own = claim(name="own", table="paper/none")
+    text = page(all_said({"A paper": [asked, needs, *others, own]}, tables), Places(tables))
+    assert [name for name, _ in quotes(text)] == ["own", "claim", "needs"]
+    assert "- **Not run.** 3 of the claims, which other settings ask for." in text
+    counts = [line for line in text.splitlines() if line.startswith("| A paper: beyond")]
+    assert counts[0].split("|")[-2].strip() == "4"
+
+
 @pytest.mark.parametrize(
     ("predicted", "exact", "as_predicted", "otherwise"),
     [

@@ -161,6 +161,7 @@ class Said:
         other: verdict of the row of which something was predicted as well.
         exact: as of `_exact`.
         on_side: whether the whole interval lies on the side of 'no effect' that was predicted.
+        left_out: whether the run has no row of it, as its settings do not ask for one.
     """
 
     finding: Finding | Remark
@@ -171,6 +172,7 @@ class Said:
     other: str = ""
     exact: bool = False
     on_side: bool = False
+    left_out: bool = False
 
     @property
     def section(self) -> str:
@@ -244,7 +246,7 @@ def say(finding: Finding | Remark, tables: Mapping[str, pd.DataFrame]) -> Said |
         return _remark(finding, tables)
     row = primary_row(finding, tables)
     if row is None:
-        return Said(finding, NOT_RUN, finding.kind, _sentence(finding, None))
+        return Said(finding, NOT_RUN, finding.kind, _sentence(finding, None), left_out=True)
     rows = {"it": Shown(row.to_frame().T.infer_objects())}
     others = {name: chosen(tables[finding.table], of) for name, of in finding.beside.items()}
     rows |= {name: Shown(other) for name, other in others.items()}
@@ -448,6 +450,12 @@ INTRODUCTION = (
 )
 
 
+LEFT_OUT = (
+    "{:,} of the claims, which other settings ask for. What runs of these found is kept in "
+    "`docs/reference/findings.md`."
+)
+
+
 @dataclass(frozen=True)
 class Places:
     """What a run shows: names of its tables, and the figure to look at for some.
@@ -469,7 +477,11 @@ class Places:
 
 
 def page(said: Mapping[str, Sequence[Said]], places: Places) -> str:
-    """`results/findings.md`: the score, then what is not as the papers say, then all else."""
+    """`results/findings.md`: the score, then what is not as the papers say, then all else.
+
+    Of what is beyond the papers most is asked by one overlay or another: what the run's settings
+    leave out is counted.
+    """
     claims = [(title, one) for title, of_title in said.items() for one in of_title]
     rows = [
         (title, one.kind, one.finding.place, one.verdict)
@@ -481,7 +493,8 @@ def page(said: Mapping[str, Sequence[Said]], places: Places) -> str:
     for section in SECTIONS:
         chosen_here = those(said, lambda one, section=section: one.section == section)
         if any(chosen_here.values()):
-            text += [f"## {section}", "", *by_paper(chosen_here, places)]
+            counted = section == QUESTIONS
+            text += [f"## {section}", "", *by_paper(chosen_here, places, counted=counted)]
     return "\n".join(text)
 
 
@@ -503,17 +516,25 @@ def those(
 
 
 def by_paper(
-    said: Mapping[str, Sequence[Said]], places: Places, verdicts: bool = True
+    said: Mapping[str, Sequence[Said]],
+    places: Places,
+    verdicts: bool = True,
+    counted: bool = False,
 ) -> list[str]:
     """Lines of Markdown: under each paper's title a sentence for each of its findings.
 
     Without `verdicts` the verdict on the claim does not stand before it: where all is about what
-    was predicted, 'opposite' may be just that.
+    was predicted, 'opposite' may be just that. Findings that the run's settings leave out have one
+    line together where they are `counted`.
     """
     lines = []
     for title, findings in said.items():
         if findings:
-            lines += [f"### {title}", "", *(_line(one, places, verdicts) for one in findings), ""]
+            told = [one for one in findings if not (counted and one.left_out)]
+            lines += [f"### {title}", "", *(_line(one, places, verdicts) for one in told)]
+            if less := len(findings) - len(told):
+                lines.append(f"- **{NOT_RUN.capitalize()}.** {LEFT_OUT.format(less)}")
+            lines.append("")
     return lines
 
 
