@@ -662,6 +662,68 @@ def test_one_two_and_four_articles_are_learned_from_in_one_budget():
     assert gaps["verdict"].tolist() == ["reproduced"] * 2
 
 
+def test_one_two_and_four_articles_with_the_budget_with_which_the_control_passes():
+    runs = {"bert-512-of-2-sixteen": "pieces_of_two_longer"}
+    names = ["of-1", "of-2", "of-4", "bag-of-1", "bag-of-2", "bag-of-4", "drawn-of-4"]
+    names = {name: f"bert-512-{name}-sixteen" for name in names}
+    budgets = {
+        (row.tokens, row.batch, row.longest, row.seeds)
+        for row in trained(REFERENCE).itertuples()
+        if row.model in names.values()
+    }
+    assert budgets == {(32_000_000, 8192, 512, ("30", "31", "32", "33"))}
+    folders = {n: REFERENCE / "beside" / runs.get(m, "at_512_sixteen") for n, m in names.items()}
+    kept = {
+        name: table[table["model"] == names[name]]
+        for name, folder in folders.items()
+        for table in [read_csv(folder / "tables/topic_structure/topics_per_input.csv")]
+    }
+    judged = {
+        name: rows(table, seed="all", quantity="attention_ratio").set_index("probed")["verdict"]
+        for name, table in kept.items()
+    }
+    assert {judged[n]["articles"] for n in ("of-1", "of-2", "of-4", "drawn-of-4")} == {"reproduced"}
+    each = {
+        name: table[(table["probed"] == "articles") & (table["seed"] != "all")]
+        for name, table in kept.items()
+    }
+    assert "It does, in each of four trainings. Between words equally far apart" in NOTES
+    two = each["of-2"]
+    assert (two.loc[two["quantity"] == "attention_ratio", "verdict"] == "reproduced").sum() == 4
+    apart = two[two["quantity"] == "attention_ratio_distance_standardised_null_corrected"]
+    assert (apart["low"] > 1).all() and len(apart) == 4
+    over = {
+        name: table.loc[table["quantity"] == "attention_ratio_null_corrected", "value"]
+        for name, table in each.items()
+    }
+    assert "a good third of that is left" in NOTES
+    left = (apart["value"].mean() - 1) / (over["of-2"].mean() - 1)
+    assert 1 / 3 < left < 0.4
+
+    def welch(one, other):
+        return stats.ttest_ind(over[one], over[other], equal_var=False).confidence_interval()
+
+    assert "in the mean the two are within a hundredth of each other" in NOTES
+    assert welch("of-2", "of-1").low < 0 < welch("of-2", "of-1").high
+    assert abs(over["of-2"].mean() - over["of-1"].mean()) < 0.01
+    assert "by four hundredths" in NOTES and "begins less than a hundredth above nothing" in NOTES
+    assert 0 < welch("of-2", "of-4").low < 0.01
+    assert over["of-2"].mean() - over["of-4"].mean() == pytest.approx(0.04, abs=0.005)
+    assert "by Welch's interval after one and two, and for four the row" in NOTES
+    assert welch("of-1", "bag-of-1").low > 0 and welch("of-2", "bag-of-2").low > 0
+    row = rows(kept["bag-of-4"], seed="all", quantity="over_words_in_order")
+    assert row["verdict"].item() == "opposite"
+    assert "It is undecided there, in the mean below." in NOTES
+    assert judged["of-2"]["inputs, words across articles"] == "undecided"
+    circuits = read_csv(folders["of-2"] / "tables/topic_structure/value_circuit.csv")
+    circuits = rows(circuits, model=names["of-2"], seed="all", reading=OUTPUT)
+    circuits = circuits.set_index("quantity")
+    assert "They do, in every head." in NOTES and circuits.loc["heads_above", "value"] == 1
+    assert circuits.loc["value_circuit_gap", "verdict"] == "reproduced"
+    said = "topics are found in the values of 4 of 4 trainings, in the attention of 0"
+    assert circuits.loc["doublings_before_attention", "note"] == said
+
+
 def test_electra_learns_from_pieces_of_two_and_its_attention_is_undecided():
     folder = REFERENCE / "beside/pieces_of_two_more/tables/topic_structure"
     table = read_csv(folder / "topics_per_input.csv")
