@@ -678,6 +678,18 @@ WIKIPEDIA: list[Finding | Remark] = [
             _values(f"at_512_{name}_ten", model, subject)[0],
         )
     ),
+    _above_null(
+        "attention_albert_of_two",
+        "albert-of-2-longer",
+        f"in a small ALBERT of ten million tokens {_READ_TWO} words of one topic",
+        _OF_SEVERAL,
+        predicted="undecided",
+    ),
+    _values(
+        "albert_of_two",
+        "albert-of-2-longer",
+        f"a small ALBERT of ten million tokens {_READ_TWO}",
+    )[0],
     _several(
         "at_512_pieces_of_four_ten",
         *_ONE_AND_FOUR["pieces_of_four"][:2],
