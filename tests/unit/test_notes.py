@@ -662,6 +662,22 @@ def test_one_two_and_four_articles_are_learned_from_in_one_budget():
     assert gaps["verdict"].tolist() == ["reproduced"] * 2
 
 
+def test_albert_does_not_learn_from_pieces_of_two_in_ten_million_tokens():
+    folder = REFERENCE / "beside/albert_of_two/tables/topic_structure"
+    table = rows(read_csv(folder / "topics_per_input.csv"), seed="all")
+    assert "at which that is surest it predicts hidden words worse than frequencies do" in NOTES
+    assert rows(table, quantity="most_below_frequencies")["high"].item() < 0
+    ratios = rows(table, quantity="attention_ratio")
+    assert set(ratios["verdict"]) == {"not reached"} and len(ratios) == 3
+    assert "by a little its heads write topics other than a word's" in NOTES
+    circuits = rows(read_csv(folder / "value_circuit.csv"), model="albert-of-2-longer")
+    gap = rows(circuits, seed="all", reading=OUTPUT, quantity="value_circuit_gap")
+    assert gap["verdict"].tolist() == ["opposite"] and -0.02 < gap["value"].item() < 0
+    (row,) = (row for row in trained(REFERENCE).itertuples() if row.run == "albert_of_two")
+    assert (row.tokens, row.batch, row.longest) == (10_000_000, 1024, 128)
+    assert row.seeds == ("40", "41", "42")
+
+
 def test_one_two_and_four_articles_with_the_budget_with_which_the_control_passes():
     runs = {"bert-512-of-2-sixteen": "pieces_of_two_longer"}
     names = ["of-1", "of-2", "of-4", "bag-of-1", "bag-of-2", "bag-of-4", "drawn-of-4"]
