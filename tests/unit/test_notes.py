@@ -738,6 +738,19 @@ def test_one_two_and_four_articles_with_the_budget_with_which_the_control_passes
     assert circuits.loc["value_circuit_gap", "verdict"] == "reproduced"
     said = "topics are found in the values of 4 of 4 trainings, in the attention of 0"
     assert circuits.loc["doublings_before_attention", "note"] == said
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert "after four no more than after one" in readme
+    assert over["of-4"].mean() < over["of-1"].mean()
+    assert "(of nine others, after [articles in order]" in readme
+    others = ["pieces_of_two", "pieces_of_two_more", "one_and_four", "albert_of_two"]
+    asked = [
+        rows(table, seed="all", reading=OUTPUT, quantity="doublings_before_attention")["verdict"]
+        for run in [*others, "pieces_of_two_longer"]
+        for table in [
+            read_csv(REFERENCE / f"beside/{run}/tables/topic_structure/value_circuit.csv")
+        ]
+    ]
+    assert pd.concat(asked).tolist() == ["not reached"] * 9
 
 
 def test_electra_learns_from_pieces_of_two_and_its_attention_is_undecided():
