@@ -1908,11 +1908,11 @@ FAULTS = [
     ),
     Fault(
         "papers/topic_structure/wikipedia/choices.py",
-        'if row["threshold"] == AUTHORS_SHARE else by_rule',
-        "if True else by_rule",
+        'rows["words"].map(shares).mask(authors, AUTHORS_SHARE)',
+        'rows["words"].map(shares).mask(as_theirs, AUTHORS_SHARE)',
         "tests/unit/test_choices.py"
         "::test_the_authors_way_with_more_words_stands_beside_its_own_published_number",
-        "the authors' own number of words stands beside what they publish of more",
+        "more words stand beside what they publish of the authors' own number",
     ),
     # Hubs
     Fault(

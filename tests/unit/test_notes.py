@@ -43,6 +43,17 @@ def rows(table: pd.DataFrame, **keys: object) -> pd.DataFrame:
     return table
 
 
+def over_null(table: pd.DataFrame) -> pd.Series:
+    """Attention on articles over its null, of each training."""
+    of = (table["probed"] == "articles") & (table["seed"] != ALL)
+    return table.loc[of & (table["quantity"] == "attention_ratio_null_corrected"), "value"]
+
+
+def welch(one: pd.Series, other: pd.Series):
+    """The interval of a difference of means."""
+    return stats.ttest_ind(one, other, equal_var=False).confidence_interval()
+
+
 def test_results_are_quotes_and_other_numbers_are_settings():
     before_speed = NOTES[: NOTES.index("## Speed")]
     settings = {".003", ".01", ".4", ".5", ".6", ".7", ".8", ".9"}  # rates, alpha and chains
@@ -639,21 +650,13 @@ def test_one_two_and_four_articles_are_learned_from_in_one_budget():
     assert {row["verdict"].item() for row in ratio.values()} == {"undecided"}
     compared = rows(own["four"], seed="all", quantity="over_one_article")
     assert compared["verdict"].tolist() == ["undecided"]
-    seeds = {
-        n: table.loc[
-            (table["probed"] == "articles")
-            & (table["seed"] != "all")
-            & (table["quantity"] == "attention_ratio_null_corrected"),
-            "value",
-        ]
-        for n, table in own.items()
-    }
+    seeds = {n: over_null(table) for n, table in own.items()}
     assert "in the mean and in each of three trainings, by little" in NOTES
     assert seeds["four"].between(0.96, 0.99).all() and len(seeds["four"]) == 3
     assert "the interval of either holds 0" in NOTES
     for n in ("one", "four"):
-        welch = stats.ttest_ind(seeds[n], seeds["two"], equal_var=False).confidence_interval()
-        assert welch.low < 0 < welch.high
+        difference = welch(seeds[n], seeds["two"])
+        assert difference.low < 0 < difference.high
     across = {"probed": "inputs, words across articles", "quantity": "attention_ratio"}
     assert rows(own["four"], seed="all", **across)["verdict"].tolist() == ["opposite"]
     place = REFERENCE / "beside/one_and_four/tables/topic_structure/value_circuit.csv"
@@ -679,59 +682,46 @@ def test_albert_does_not_learn_from_pieces_of_two_in_ten_million_tokens():
 
 
 def test_one_two_and_four_articles_with_the_budget_with_which_the_control_passes():
-    runs = {"bert-512-of-2-sixteen": "pieces_of_two_longer"}
-    names = ["of-1", "of-2", "of-4", "bag-of-1", "bag-of-2", "bag-of-4", "drawn-of-4"]
-    names = {name: f"bert-512-{name}-sixteen" for name in names}
+    kinds = ["of-1", "of-2", "of-4", "bag-of-1", "bag-of-2", "bag-of-4", "drawn-of-4"]
+    names = {kind: f"bert-512-{kind}-sixteen" for kind in kinds}
     budgets = {
         (row.tokens, row.batch, row.longest, row.seeds)
         for row in trained(REFERENCE).itertuples()
         if row.model in names.values()
     }
     assert budgets == {(32_000_000, 8192, 512, ("30", "31", "32", "33"))}
-    folders = {n: REFERENCE / "beside" / runs.get(m, "at_512_sixteen") for n, m in names.items()}
-    kept = {
-        name: table[table["model"] == names[name]]
-        for name, folder in folders.items()
-        for table in [read_csv(folder / "tables/topic_structure/topics_per_input.csv")]
-    }
+    folder = REFERENCE / "beside/pieces_of_two_longer/tables/topic_structure"
+    sixteen = REFERENCE / "beside/at_512_sixteen/tables/topic_structure/topics_per_input.csv"
+    tables = pd.concat([read_csv(folder / "topics_per_input.csv"), read_csv(sixteen)])
+    kept = {kind: tables[tables["model"] == model] for kind, model in names.items()}
     judged = {
         name: rows(table, seed="all", quantity="attention_ratio").set_index("probed")["verdict"]
         for name, table in kept.items()
     }
     assert {judged[n]["articles"] for n in ("of-1", "of-2", "of-4", "drawn-of-4")} == {"reproduced"}
-    each = {
-        name: table[(table["probed"] == "articles") & (table["seed"] != "all")]
-        for name, table in kept.items()
-    }
     assert "It does, in each of four trainings. Between words equally far apart" in NOTES
-    two = each["of-2"]
+    two = kept["of-2"]
+    two = two[(two["probed"] == "articles") & (two["seed"] != ALL)]
     assert (two.loc[two["quantity"] == "attention_ratio", "verdict"] == "reproduced").sum() == 4
     apart = two[two["quantity"] == "attention_ratio_distance_standardised_null_corrected"]
     assert (apart["low"] > 1).all() and len(apart) == 4
-    over = {
-        name: table.loc[table["quantity"] == "attention_ratio_null_corrected", "value"]
-        for name, table in each.items()
-    }
+    over = {kind: over_null(table) for kind, table in kept.items()}
     assert "a good third of that is left" in NOTES
     left = (apart["value"].mean() - 1) / (over["of-2"].mean() - 1)
     assert 1 / 3 < left < 0.4
-
-    def welch(one, other):
-        return stats.ttest_ind(over[one], over[other], equal_var=False).confidence_interval()
-
     assert "in the mean the two are within a hundredth of each other" in NOTES
-    assert welch("of-2", "of-1").low < 0 < welch("of-2", "of-1").high
+    assert welch(over["of-2"], over["of-1"]).low < 0 < welch(over["of-2"], over["of-1"]).high
     assert abs(over["of-2"].mean() - over["of-1"].mean()) < 0.01
     assert "by four hundredths" in NOTES and "begins less than a hundredth above nothing" in NOTES
-    assert 0 < welch("of-2", "of-4").low < 0.01
+    assert 0 < welch(over["of-2"], over["of-4"]).low < 0.01
     assert over["of-2"].mean() - over["of-4"].mean() == pytest.approx(0.04, abs=0.005)
     assert "by Welch's interval after one and two, and for four the row" in NOTES
-    assert welch("of-1", "bag-of-1").low > 0 and welch("of-2", "bag-of-2").low > 0
+    assert all(welch(over[f"of-{n}"], over[f"bag-of-{n}"]).low > 0 for n in (1, 2))
     row = rows(kept["bag-of-4"], seed="all", quantity="over_words_in_order")
     assert row["verdict"].item() == "opposite"
     assert "It is undecided there, in the mean below." in NOTES
     assert judged["of-2"]["inputs, words across articles"] == "undecided"
-    circuits = read_csv(folders["of-2"] / "tables/topic_structure/value_circuit.csv")
+    circuits = read_csv(folder / "value_circuit.csv")
     circuits = rows(circuits, model=names["of-2"], seed="all", reading=OUTPUT)
     circuits = circuits.set_index("quantity")
     assert "They do, in every head." in NOTES and circuits.loc["heads_above", "value"] == 1
@@ -741,6 +731,10 @@ def test_one_two_and_four_articles_with_the_budget_with_which_the_control_passes
     readme = (ROOT / "README.md").read_text("utf-8")
     assert "after four no more than after one" in readme
     assert over["of-4"].mean() < over["of-1"].mean()
+
+
+def test_whether_values_come_first_is_decided_in_no_later_run_on_articles_in_order():
+    readme = (ROOT / "README.md").read_text("utf-8")
     assert "(of nine others, after [articles in order]" in readme
     others = ["pieces_of_two", "pieces_of_two_more", "one_and_four", "albert_of_two"]
     asked = [

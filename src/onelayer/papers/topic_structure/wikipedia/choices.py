@@ -193,18 +193,18 @@ def probe_choices(
     rows = assemble(measures, [model.name for model in models])
     printed = read_published(published)
     printed = printed[(printed["overlap"] == "overlapping") & (printed["quantity"] == RATIO)]
+    others = printed["threshold"][printed["threshold"] != AUTHORS_SHARE].unique()
+    shares = {str(int(AUTHORS_VOCABULARY * f) + 1): f for f in others}
     ratio = rows["quantity"] == RATIO
-    but_words = [factor for factor in FACTORS if factor != "words"]
-    for model in models:
-        its = ratio & (rows["model"] == model.name)
-        theirs = printed[printed["model"] == model.settings.published_as]
-        for _, own in rows[its & (rows["choice"] == "authors")].iterrows():
-            alike = its & (rows[but_words] == own[but_words]).all(axis=1)
-            for _, row in theirs.iterrows():
-                by_rule = str(int(AUTHORS_VOCABULARY * row["threshold"]) + 1)
-                words = own["words"] if row["threshold"] == AUTHORS_SHARE else by_rule
-                columns = ["published", "tolerance"]
-                rows.loc[alike & (rows["words"] == words), columns] = row[columns].to_numpy()
+    authors = ratio & (rows["choice"] == "authors")
+    ways = pd.MultiIndex.from_frame(rows[["model", *FACTORS]].drop(columns="words"))
+    as_theirs = ratio & ways.isin(ways[authors])
+    like = rows["model"].map({model.name: model.settings.published_as for model in models})
+    share = rows["words"].map(shares).mask(authors, AUTHORS_SHARE)
+    columns = ["published", "tolerance"]
+    theirs = printed.set_index(["model", "threshold"])[columns]
+    of = pd.MultiIndex.from_arrays([like[as_theirs], share[as_theirs]])
+    rows.loc[as_theirs, columns] = theirs.reindex(of).to_numpy()
     compared = {
         LEAST: Direction(1.0, 1, MATTERS, "analogue"),
         AUTHORS_OVER_OURS: Direction(1.0, -1, 0.0, "analogue"),
