@@ -1,241 +1,137 @@
-"""`make bench-scale`: time and memory of each step of the Wikipedia room against documents.
+"""Time and memory of parsing, counting, the topic model and the probe, against documents.
 
-Runs the scripts themselves, one after the other, on corpora in parts of equal length, and fits
-the slope of CPU seconds against documents on logarithmic axes (1 is linear). What every job needs
-to start, mostly imports, is measured by itself and left out of the slope. Documents are real lead
-sections of one human topic, drawn with replacement until they are as long as an article.
+Each step is a process of its own that loads what its script loads, before the clock starts.
+Documents are the articles of the default corpus, repeated under new ids, and words must be in so
+many more of them, so that the vocabulary is the same at every size.
 """
 
-import argparse
 import json
-import multiprocessing
-import os
+import re
 import subprocess
 import sys
-from collections import defaultdict
-from functools import cache
+import tempfile
 from pathlib import Path
-from statistics import median
+from time import process_time
 
 import numpy as np
-import yaml
+import pandas as pd
 
-# This process stays small: what it holds counts as the memory of what it starts.
-ROOT = Path(__file__).resolve().parents[1]
-SEED = 0
-# wikimedia/wikipedia of 1 November 2023: 20.2 GB of text in 6.4 million articles.
-MEAN_LENGTH = 3150  # characters
+SIZES = (10_000, 20_000, 40_000)
 PROBED = 0.01  # share of the documents
-LEADS = "results/corpus/vital-articles/articles.arrow"
-MODEL = "results/models/minilm"
-LDA = {"topics": 20, "passes": 1, "chunksize": 2000, "alpha": 0.02, "eta": 0.02}
-PROBE = {"max_tokens": 64}
 
 
-def write_corpus(folder: Path, documents: int, size: int) -> None:
-    """Files of `size` documents each; a smaller corpus is the beginning of a larger one."""
-    import pandas as pd
-
-    from onelayer.text.corpus.storage import read_articles
-
-    leads = read_articles([ROOT / LEADS]).to_pandas().dropna(subset="label")
-    topics = [group["text"].tolist() for _, group in leads.groupby("label")]
-    random = np.random.default_rng(SEED)
-    for first in range(0, documents, size):
-        texts = []
-        for _ in range(size):
-            topic = topics[random.integers(len(topics))]
-            length, wanted, text = 0, random.exponential(MEAN_LENGTH), []
-            while length < wanted or not text:
-                text.append(topic[random.integers(len(topic))])
-                length += len(text[-1])
-            texts.append("\n".join(text))
-        ids = [str(first + place) for place in range(size)]
-        table = pd.DataFrame({"id": ids, "title": ids, "text": texts})
-        table.to_parquet(folder / f"{first // size}.parquet", index=False, row_group_size=1000)
-
-
-def run_step(step: str, settings: dict, **files: object) -> tuple[float, float]:
-    """CPU seconds and peak memory (MB) of one script."""
-    words = ["--settings", json.dumps(settings)]
-    for name, value in files.items():
-        values = value if isinstance(value, list) else [value]
-        words += [f"--{name.replace('_', '-')}", *map(str, values)]
-    return run_script(step, *words)
-
-
-def run_script(step: str, *words: str, **options: object) -> tuple[float, float]:
-    """CPU seconds and peak memory (MB) of one script with these arguments."""
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
-    command = [sys.executable, f"scripts/{step}.py", *words]
-    process = subprocess.Popen(command, cwd=ROOT, env=environment, **options)
-    _, status, usage = os.wait4(process.pid, 0)
-    if status:
-        raise SystemExit(f"{step} failed")
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
-
-
-@cache
-def starting_seconds(step: str) -> float:
-    """CPU seconds of a script that only says how to use it, the median of three."""
-    return median(run_script(step, "--help", stdout=subprocess.DEVNULL)[0] for _ in range(3))
-
-
-def measure(source: Path, folder: Path, documents: int, size: int) -> list[dict]:
-    """One run over the first documents: CPU seconds and peak memory of every step."""
-    parts = documents // size
-    words = {"min_documents": 20, "max_document_share": 0.1}
-    attention = PROBE | {"documents": round(PROBED * documents), "parts": parts, "device": "cpu"}
-    # After a single pass over few documents disjoint topics may keep no word.
-    ambiguity = {"overlaps": ["overlapping"], "thresholds": [{"count": 50}]}
-    used: dict[str, list[tuple[float, float]]] = defaultdict(list)
-
-    def run(step: str, settings: dict, **files: object) -> None:
-        used[step].append(run_step(step, settings, **files))
-
-    def files(name: str, kind: str = "parquet") -> list[Path]:
-        return [folder / f"{name}-{part}.{kind}" for part in range(parts)]
-
-    articles, counts = files("articles", "arrow"), files("counts", "safetensors")
-    listed = files("words")
-    sums = {name: files(name) for name in ("by_head", "by_distance", "by_words")}
-    vocabulary, topics, kept = folder / "vocabulary", folder / "lda", folder / "kept"
-    for part in range(parts):
-        settings = {"format": "parquet", "part": part, "parts": parts, "files": parts}
-        run(
-            "parse_part",
-            {"part": settings},
-            source=source / f"{part}.parquet",
-            articles=articles[part],
-            summary=folder / "summary",
-        )
-        run("list_part_words", {"min_letters": 3}, articles=articles[part], words=listed[part])
-    tokenizer = f"{MODEL}/tokenizer.json"
-    run("merge_words", {"words": words}, words=listed, tokenizers=tokenizer, vocabulary=vocabulary)
-    for part in range(parts):
-        run(
-            "count_part_words",
-            {},
-            articles=articles[part],
-            vocabulary=vocabulary,
-            counts=counts[part],
-        )
-    run("fit_lda", {"lda": LDA}, vocabulary=vocabulary, counts=counts, topics=topics)
-    run(
-        "measure_topics",
-        {"lda": LDA, "top_words": 10},
-        articles=articles,
-        vocabulary=vocabulary,
-        counts=counts,
-        topics=topics,
-        quality=folder / "quality",
-        words=folder / "top_words",
-        shares=folder / "shares",
-    )
-    run(
-        "filter_ambiguous_words",
-        {"ambiguity": ambiguity},
-        vocabulary=vocabulary,
-        topics=topics,
-        kept_words=kept,
-    )
-    for part in range(parts):
-        run(
-            "probe_attention_part",
-            {"attention": attention, "part": part},
-            articles=articles,
-            kept_words=kept,
-            model=MODEL,
-            **{name: paths[part] for name, paths in sums.items()},
-        )
-    run("merge_attention", {}, **sums, **{f"merged_{name}": folder / name for name in sums})
-    rows = [
-        {
-            "step": step,
-            "documents": documents,
-            "jobs": len(runs),
-            "cpu_seconds": round(sum(seconds for seconds, _ in runs), 2),
-            "starting_seconds": round(len(runs) * starting_seconds(step), 2),
-            "peak_mb": round(max(memory for _, memory in runs)),
-        }
-        for step, runs in used.items()
-    ]
-    summed = ("jobs", "cpu_seconds", "starting_seconds")
-    everything = {name: round(sum(row[name] for row in rows), 2) for name in summed}
-    everything |= {"documents": documents, "peak_mb": max(row["peak_mb"] for row in rows)}
-    disk = sum(path.stat().st_size for path in folder.iterdir()) / 2**20
-    return [*rows, {"step": "all steps", "disk_mb": round(disk), **everything}]
-
-
-def report(rows: list[dict], folder: Path) -> None:
-    """Table with slopes, and a figure of time and memory against documents."""
-    import pandas as pd
-    from matplotlib.figure import Figure
-
-    from onelayer.evidence.figures import MARKERS, PALETTE, WIDTH, house_style, save
-
-    table = pd.DataFrame(rows)
-    table.to_csv(folder / "scale.csv", index=False)
-    with house_style():
-        figure = Figure(figsize=(WIDTH, 3.4))
-        time, memory = figure.subplots(1, 2)
-        for place, (step, own) in enumerate(table.groupby("step", sort=False)):
-            slope = np.nan
-            working = own["cpu_seconds"] - own["starting_seconds"]
-            if len(own) > 1 and (working > 0).all():
-                slope = np.polyfit(np.log(own["documents"]), np.log(working), 1)[0]
-            seconds, peaks = own["cpu_seconds"].tolist(), own["peak_mb"].tolist()
-            print(f"{step:24} slope {slope:5.2f}  CPU s {seconds}  peak MB {peaks}")
-            style = {
-                "color": PALETTE[place % len(PALETTE)],
-                "marker": MARKERS[place % len(MARKERS)],
-                "linestyle": "-" if place < len(PALETTE) else "--",
-                "label": step if np.isnan(slope) else f"{step} ({slope:.2f})",
-            }
-            time.loglog(own["documents"], own["cpu_seconds"], **style)
-            memory.semilogx(own["documents"], own["peak_mb"], **style)
-        time.set(xlabel="documents", ylabel="CPU time, all parts (s)")
-        memory.set(xlabel="documents", ylabel="peak memory of a job (MB)", ylim=(0, None))
-        sizes = sorted(set(table["documents"]))
-        for axes in (time, memory):
-            axes.set_xticks(sizes, [f"{size // 1000}k" for size in sizes])
-            axes.minorticks_off()
-        handles, labels = time.get_legend_handles_labels()
-        figure.legend(
-            handles, labels, loc="outside right upper", title="step (slope without starting)"
-        )
-        save(figure, folder / "scale.pdf", folder / "scale.png")
-
-
-def main() -> None:
-    """Run every size and report."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 20_000, 40_000, 80_000])
-    parser.add_argument("--part", type=int, default=10_000, help="documents of a part")
-    parser.add_argument("--folder", type=Path, default=Path("results/scale"))
-    arguments = parser.parse_args()
-    config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
-    model = [f"{MODEL}/{name}" for name in config["models"]["minilm"]["wheel"]["files"]]
-    command = [sys.executable, "-m", "snakemake", "--cores", "1", "--quiet", "--"]
-    subprocess.run([*command, LEADS, *model], cwd=ROOT, check=True)
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ[name] = "1"
-    folder = arguments.folder.resolve()
-    source = folder / "source"
-    source.mkdir(parents=True, exist_ok=True)
-    writer = multiprocessing.get_context("spawn").Process(
-        target=write_corpus, args=(source, max(arguments.sizes), arguments.part)
-    )
-    writer.start()
-    writer.join()
+def measure(results: Path, share: float) -> pd.DataFrame:
+    """A row per step and size: CPU seconds and peak memory, and their slopes (log over log)."""
+    articles = pd.read_parquet(results / "corpora/vital-articles/articles.parquet")
     rows = []
-    for documents in arguments.sizes:
-        own = folder / str(documents)
-        own.mkdir(exist_ok=True)
-        rows += measure(source, own, documents, arguments.part)
-        print(rows[-1], flush=True)
-    report(rows, folder)
+    for size in (round(share * size) for size in SIZES):
+        with tempfile.TemporaryDirectory() as folder:
+            repeated = articles.iloc[np.arange(size) % len(articles)].assign(id=np.arange(size))
+            repeated.to_json(Path(folder, "source.json"), orient="records", lines=True)
+            more = str(max(1.0, size / len(articles)))
+            for name in STEPS:
+                # As a script: the package would load torch, which is memory.
+                command = [sys.executable, __file__, name, folder, results, more]
+                done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+                rows.append({"step": name, "documents": size} | json.loads(done.stdout))
+                print(rows[-1], file=sys.stderr, flush=True)
+    table = pd.DataFrame(rows)
+    logs = np.log(table.set_index("step"))
+    for name, own in logs.groupby("step"):
+        for column in ("seconds", "peak_mb"):
+            slope = np.polyfit(own["documents"], own[column], 1)[0]
+            table.loc[table["step"] == name, f"{column}_slope"] = slope
+    return table.sort_values(["step", "documents"])
 
+
+def run(name: str, folder: str, results: str, more: str) -> None:
+    """Run one step in this process; print its CPU seconds and peak memory (MB)."""
+    import yaml
+
+    from onelayer.settings.topics import TopicSettings
+
+    topics = TopicSettings(**yaml.safe_load(Path("config.yaml").read_text("utf-8"))["topics"])
+    work = STEPS[name](Path(folder), Path(results, "models/minilm"), topics, float(more))
+    start = process_time()
+    work()
+    seconds = process_time() - start
+    # Not `ru_maxrss`, which begins at the memory of the process that started this one.
+    peak = re.search(r"VmHWM:\s*(\d+)", Path("/proc/self/status").read_text("ascii"))[1]
+    print(json.dumps({"seconds": round(seconds, 3), "peak_mb": round(int(peak) / 1024)}))
+
+
+def parse(here: Path, *_: object):
+    """JSON lines to articles."""
+    from onelayer.settings.corpus import ParseSettings
+    from onelayer.text.corpus import articles, formats
+
+    source, how = here / "source.json", ParseSettings(format="json")
+    corpus = here / "articles.parquet"
+    return lambda: articles.write_articles(formats.read_corpus([source], how), corpus, str(source))
+
+
+def count(here: Path, model: Path, topics, more: float):
+    """Articles to a bag of words."""
+    from gensim.parsing.preprocessing import STOPWORDS  # noqa: F401  # what takes long to load
+
+    from onelayer.text.corpus.articles import read_column
+    from onelayer.text.models.tokenizer import load_tokenizer, piece_ids
+    from onelayer.text.topics import bag
+
+    tokenizer, least = load_tokenizer(model), round(more * topics.words.min_documents)
+    settings = topics.words.model_copy(update={"min_documents": least})
+
+    def work() -> None:
+        texts = read_column(here / "articles.parquet")
+        counted = bag.count_words(texts, settings, lambda word: piece_ids(tokenizer, [word]))
+        bag.write_bag(counted, here / "vocabulary.parquet", here / "counts.npz")
+
+    return work
+
+
+def topic_model(here: Path, _: Path, topics, more: float):
+    """A bag of words to topics, in one pass."""
+    from gensim.models import LdaModel  # noqa: F401  # what takes long to load
+
+    from onelayer.text.topics import bag, lda
+
+    settings = topics.lda.model_copy(update={"passes": 1})
+
+    def work() -> None:
+        counted = bag.read_bag(here / "vocabulary.parquet", here / "counts.npz")
+        lda.write_topics(lda.fit_topics(counted, settings), here / "lda.safetensors")
+
+    return work
+
+
+def probe(here: Path, folder: Path, topics, more: float):
+    """A share of the articles through MiniLM."""
+    from onelayer.settings.probe import AttentionProbeSettings
+    from onelayer.text.corpus.articles import read_articles
+    from onelayer.text.models.checkpoints import load_checkpoint
+    from onelayer.text.models.tokenizer import load_tokenizer, piece_ids
+    from onelayer.text.topics import ambiguity, lda
+    from onelayer.topic_structure.wikipedia import probe, words
+
+    vocabulary = pd.read_parquet(here / "vocabulary.parquet")
+    likely = lda.read_topics(here / "lda.safetensors").word_probability
+    top = topics.ambiguity.model_copy(update={"overlaps": ["overlapping"]})
+    kept = ambiguity.filter_ambiguous_words(likely, vocabulary["word"].tolist(), top)
+    model, tokenizer = load_checkpoint(folder, "cpu"), load_tokenizer(folder)
+    labels = words.label_words(kept, vocabulary, piece_ids(tokenizer, kept["word"].unique()))
+
+    def work() -> None:
+        everything, how = read_articles(here / "articles.parquet"), {"max_tokens": 128, "seed": 0}
+        few = {"documents": max(2, round(PROBED * len(everything))), "reference_length": 100}
+        drawn = probe.sample_articles(everything, AttentionProbeSettings(**few, **how))
+        texts = probe.encode_texts(tokenizer, drawn["text"], labels.words, 128)
+        bits = words.topic_bits(labels.topics[0])
+        probe.probe(model, texts, drawn["id"], labels.words, bits, 100)
+
+    return work
+
+
+STEPS = {"parse": parse, "count": count, "topic model": topic_model, "probe": probe}
 
 if __name__ == "__main__":
-    main()
+    run(*sys.argv[1:])

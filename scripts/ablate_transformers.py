@@ -1,11 +1,11 @@
 """Train the transformer with one change at a time, to see what keeps it at the unigram model."""
 
-from onelayer.compute.execution import execution_of
-from onelayer.papers.local_to_global import training
-from onelayer.run.step import Step, program
-from onelayer.settings.local_to_global import EnsembleSettings, Variant
+from onelayer.job import job
+from onelayer.local_to_global.chain import Chain
+from onelayer.local_to_global.training import train_variants
+from onelayer.settings.local_to_global import AblatedSettings
 
-
-@program(settings=EnsembleSettings, outputs="curves")
-def main(step: Step, variants: list[Variant]) -> None:
-    step.write(curves=training.train_variants(variants, step.settings, execution_of(step)))
+with job(snakemake) as step:
+    settings = AblatedSettings(**snakemake.params.settings)
+    chain = Chain(settings.chain.p, settings.chain.q)
+    step.save(curves=train_variants(settings.variants, settings, chain, step.execution))

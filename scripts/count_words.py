@@ -1,14 +1,19 @@
 """Count the words of a corpus: vocabulary and sparse counts."""
 
-from onelayer.run.step import Step, program
+from pathlib import Path
+
+from onelayer.job import job
 from onelayer.settings.topics import WordSettings
-from onelayer.text.corpus.storage import read_articles
-from onelayer.text.models.tokenizer import load_tokenizer
-from onelayer.text.topics.bag_of_words import count_words, write_bag_of_words
+from onelayer.text.corpus.articles import read_column
+from onelayer.text.models.tokenizer import load_tokenizer, piece_ids
+from onelayer.text.topics.bag import count_words, write_bag
 
+with job(snakemake) as step:
+    tokenizers = [load_tokenizer(Path(file).parent) for file in snakemake.input.tokenizers]
 
-@program(inputs="articles tokenizers/*", outputs="vocabulary counts")
-def main(step: Step, words: WordSettings) -> None:
-    texts, tokenizers = read_articles([step.inputs.articles])["text"][:], step.inputs.tokenizers
-    bag = count_words(texts, words, list(map(load_tokenizer, tokenizers)))
-    write_bag_of_words(bag, **vars(step.outputs))
+    def one_piece(word: str) -> bool:
+        return all(piece_ids(tokenizer, [word]) for tokenizer in tokenizers)
+
+    texts = step.progress(read_column(snakemake.input.articles), unit="articles")
+    bag = count_words(texts, WordSettings(**snakemake.params.settings), one_piece)
+    write_bag(bag, step.path("vocabulary"), step.path("counts"))

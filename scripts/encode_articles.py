@@ -1,16 +1,24 @@
-"""Build the word-level vocabulary of corpora and encode their articles, the text of pretraining."""
+"""Build the word-level vocabulary of a corpus and encode its articles, the text of pretraining."""
 
-from onelayer.run.step import Step, program
+from pathlib import Path
+
+from onelayer.job import job
 from onelayer.settings.pretraining import TextSettings
-from onelayer.text.corpus.storage import read_column
-from onelayer.text.pretraining import vocabulary as pieces
-from onelayer.text.pretraining.text import write_encoded
+from onelayer.text.corpus.articles import read_column
+from onelayer.text.pretraining.text import encode_articles, write_texts
+from onelayer.text.pretraining.vocabulary import (
+    build_vocabulary,
+    word_level_tokenizer,
+    write_tokenizer,
+)
 
-
-@program(inputs="articles*", outputs="vocabulary text tokenizer/")
-def main(step: Step, text: TextSettings) -> None:
-    vocabulary = pieces.build_vocabulary(read_column(step.inputs.articles, "text"), text)
-    tokenizer = pieces.word_level_tokenizer(vocabulary["piece"])
-    write_encoded(step.inputs.articles, tokenizer, text, step.outputs.text)
-    step.write(vocabulary=vocabulary)
-    pieces.write_tokenizer(tokenizer, step.outputs.tokenizer)
+with job(snakemake) as step:
+    settings = TextSettings(**snakemake.params.settings)
+    articles = Path(snakemake.input.articles)
+    vocabulary = build_vocabulary(read_column(articles, "text"), settings)
+    tokenizer = word_level_tokenizer(vocabulary["piece"])
+    write_tokenizer(tokenizer, step.folder("tokenizer"))
+    texts = zip(read_column(articles, "id"), read_column(articles, "text"), strict=True)
+    encoded = encode_articles(texts, tokenizer, settings.held_out_share)
+    write_texts(encoded, step.path("text"), ["ids", "held_out"])
+    step.save(vocabulary=vocabulary)

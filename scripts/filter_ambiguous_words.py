@@ -1,13 +1,14 @@
 """Keep each topic's most representative words, for every overlap mode and threshold."""
 
-from onelayer.run.step import Step, program
+import pandas as pd
+
+from onelayer.job import job
 from onelayer.settings.topics import AmbiguitySettings
 from onelayer.text.topics.ambiguity import filter_ambiguous_words
-from onelayer.text.topics.model import read_topics
+from onelayer.text.topics.lda import read_topics
 
-
-@program(inputs="vocabulary topics", outputs="kept_words")
-def main(step: Step, ambiguity: AmbiguitySettings) -> None:
-    words = step.read("vocabulary")["word"].tolist()
-    topics = read_topics(step.inputs.topics)
-    step.write(kept_words=filter_ambiguous_words(topics.word_probability, words, ambiguity))
+with job(snakemake) as step:
+    words = pd.read_parquet(snakemake.input.vocabulary)["word"].tolist()
+    probability = read_topics(snakemake.input.topics).word_probability
+    ambiguity = AmbiguitySettings(**snakemake.params.settings)
+    step.save(kept_words=filter_ambiguous_words(probability, words, ambiguity))

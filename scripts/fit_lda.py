@@ -1,13 +1,11 @@
 """Fit LDA to a bag of words by the backend that the settings name."""
 
-from onelayer.run.step import Step, program
+from onelayer.job import job
 from onelayer.settings.topics import LdaSettings
-from onelayer.text.topics.bag_of_words import read_bag_of_words
-from onelayer.text.topics.lda import fit_lda
-from onelayer.text.topics.model import write_topics
+from onelayer.text.topics.bag import read_bag
+from onelayer.text.topics.lda import fit_topics, write_topics
 
-
-@program(inputs="vocabulary counts*", outputs="topics")
-def main(step: Step, lda: LdaSettings) -> None:
-    bag = read_bag_of_words(step.inputs.vocabulary, step.inputs.counts)
-    write_topics(fit_lda(bag, lda, step.progress), step.outputs.topics)
+with job(snakemake) as step:
+    bag = read_bag(snakemake.input.vocabulary, snakemake.input.counts)
+    lda = LdaSettings(**snakemake.params.settings)
+    write_topics(fit_topics(bag, lda, progress=step.progress), step.path("topics"))

@@ -1,11 +1,10 @@
-"""Initialise a model at random with another model's configuration and tokenizer, once per seed."""
+"""Initialise a model at random with another model's configuration and tokenizer."""
 
-from onelayer.run.step import Step, program
-from onelayer.settings.block import Seed
+from pathlib import Path
+
+from onelayer.job import job
 from onelayer.text.models.checkpoints import save_random_checkpoint
 
-
-@program(inputs="like/", outputs="models/*")
-def main(step: Step, seeds: list[Seed]) -> None:
-    for seed, folder in zip(seeds, step.outputs.models, strict=True):
-        save_random_checkpoint(step.inputs.like, folder, seed)
+with job(snakemake) as step:
+    like = Path(snakemake.input[0]).parent
+    save_random_checkpoint(like, step.folder("model"), snakemake.params.settings["seed"])

@@ -1,18 +1,29 @@
 """Measure a pretrained model's attention ratios on inputs like those that it was trained on."""
 
-from onelayer.compute.execution import execution_on
-from onelayer.papers.topic_structure.wikipedia.probe.packed import measure_inputs
-from onelayer.run.step import Step, program
-from onelayer.settings.block import Seed
-from onelayer.settings.probe import ProbeSettings
-from onelayer.text.corpus.storage import open_rows
+import pandas as pd
+
+from onelayer.job import job
+from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
+from onelayer.text.models.checkpoints import load_checkpoint
+from onelayer.text.models.tokenizer import load_tokenizer
 from onelayer.text.pretraining.inputs import input_sample
+from onelayer.text.pretraining.text import read_texts
+from onelayer.topic_structure.wikipedia.inputs import measure_inputs
 
-
-@program(settings=ProbeSettings, inputs="models/* mixed kept_words vocabulary", outputs="measures")
-def main(step: Step, checkpoint_seeds: list[Seed], longest: int) -> None:
-    drawn = step.settings.attention
-    texts = input_sample(open_rows(step.inputs.mixed), longest, drawn.documents, drawn.seed)
-    tables = map(step.read, ("kept_words", "vocabulary"))
-    given = texts, *tables, step.settings, execution_on(drawn.device, step)
-    step.write(measures=measure_inputs(step.inputs.models, checkpoint_seeds, *given))
+with job(snakemake) as step:
+    given, folders = dict(snakemake.params.settings), snakemake.params.folders
+    uncertainty, longest = UncertaintySettings(**given.pop("uncertainty")), given.pop("longest")
+    settings = AttentionProbeSettings(**given)
+    texts = read_texts(snakemake.input.mixed)
+    measured = measure_inputs(
+        (load_checkpoint(folder, step.device) for folder in folders),
+        load_tokenizer(folders[0]),
+        input_sample(texts, longest, settings.documents, settings.seed),
+        pd.read_parquet(snakemake.input.kept_words),
+        pd.read_parquet(snakemake.input.vocabulary),
+        settings.reference_length,
+        uncertainty,
+        snakemake.params.seeds,
+        step.progress,
+    )
+    step.save(measures=measured)

@@ -1,10 +1,10 @@
-"""Find the optimal attention of stage 2 over tau and the number of topics."""
+"""Find the optimal attention of stage 2 over tau and T."""
 
-from onelayer.papers.topic_structure.synthetic.stage_two import ratio_over_topics
-from onelayer.run.step import Step, program
+from onelayer.job import job
 from onelayer.settings.topic_structure_synthetic import RatioOverTSettings, TopicModelSettings
+from onelayer.topic_structure.synthetic.stage_two import ratio_over_topics
 
-
-@program(outputs="ratios")
-def main(step: Step, model: TopicModelSettings, ratio_over_T: RatioOverTSettings) -> None:
-    step.write(ratios=ratio_over_topics(model, ratio_over_T))
+with job(snakemake) as step:
+    words = TopicModelSettings(**snakemake.params.settings["model"])
+    block = RatioOverTSettings(**snakemake.params.settings["ratio_over_T"])
+    step.save(ratios=ratio_over_topics(words, block))

@@ -1,11 +1,11 @@
-"""Find the optimal attention for a frozen W_V against tau, and train W_K and W_Q towards it."""
+"""Find the optimal attention of stage 2 for each tau, and train W_K and W_Q towards it."""
 
-from onelayer.compute.execution import execution_of
-from onelayer.papers.topic_structure.synthetic.stage_two import ratio_over_tau
-from onelayer.run.step import Step, program
+from onelayer.job import job
 from onelayer.settings.topic_structure_synthetic import StageTwoSettings, SyntheticTraining
+from onelayer.topic_structure.synthetic.stage_two import ratio_over_tau
 
-
-@program(settings=SyntheticTraining, outputs="ratios")
-def main(step: Step, stage_two: StageTwoSettings) -> None:
-    step.write(ratios=ratio_over_tau(step.settings, stage_two, execution_of(step)))
+with job(snakemake) as step:
+    settings = dict(snakemake.params.settings)
+    block = StageTwoSettings(**settings.pop("stage_two"))
+    base = SyntheticTraining(**settings)
+    step.save(ratios=ratio_over_tau(base, block, step.device, step.progress))

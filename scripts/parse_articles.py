@@ -1,11 +1,13 @@
-"""Parse a downloaded corpus into articles (id, title, text, human topic), and count its words."""
+"""Parse a corpus into articles: id, title, text and, where known, a human topic."""
 
-from onelayer.run.step import Step, program
+from pathlib import Path
+
+from onelayer.job import job
 from onelayer.settings.corpus import ParseSettings
-from onelayer.text.corpus import formats
+from onelayer.text.corpus.articles import write_articles
+from onelayer.text.corpus.formats import read_corpus
 
-
-@program(inputs="source*", outputs="articles summary")
-def main(step: Step, parse: ParseSettings) -> None:
-    pieces, articles = formats.whole(step.inputs.source), step.outputs.articles
-    step.write(summary=formats.parse(pieces, parse, articles, step.progress, parse.max_articles))
+with job(snakemake) as step:
+    parse = ParseSettings(**snakemake.params.settings)
+    articles = step.progress(read_corpus(map(Path, snakemake.input), parse), unit="articles")
+    write_articles(articles, step.path("articles"), snakemake.input[0], parse.max_articles)

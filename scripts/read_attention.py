@@ -1,21 +1,25 @@
 """Write the page on which the attention of a few models on a few articles can be looked at."""
 
-from onelayer.compute.device import resolve_device
-from onelayer.papers.topic_structure.wikipedia import reading
-from onelayer.papers.topic_structure.wikipedia.probe.attention import sample_articles
-from onelayer.run.step import Step, program
-from onelayer.settings.probe import AttentionProbeSettings as Attention
-from onelayer.settings.topic_structure import ReadingSettings, ShownCheckpoint
+import pandas as pd
 
+from onelayer.job import job
+from onelayer.settings.probe import AttentionProbeSettings
+from onelayer.text.corpus.articles import read_articles
+from onelayer.text.models.checkpoints import load_checkpoint
+from onelayer.text.models.tokenizer import load_tokenizer
+from onelayer.topic_structure.wikipedia.probe import sample_articles
+from onelayer.topic_structure.wikipedia.reading import choose_articles, page, shown_model
 
-@program(inputs="articles* kept_words models/* heads* snapshots* template", outputs="page")
-def main(
-    step: Step, attention: Attention, shown: ReadingSettings, by: list[ShownCheckpoint]
-) -> None:
-    step.device = resolve_device(attention.device)
-    articles, kept = sample_articles(step.inputs.articles, attention), step.read("kept_words")
-    chosen = reading.choose_articles(articles, kept, shown)
-    files = step.inputs.models, step.read("heads"), step.inputs.snapshots
-    models = list(reading.shown_models(by, *files, chosen, step.device))
-    data = {"articles": chosen, "topics": reading.names_of_topics(kept, chosen), "models": models}
-    step.write(page=reading.page(step.inputs.template.read_text("utf-8"), data))
+with job(snakemake) as step:
+    given, shown = dict(snakemake.params.settings), snakemake.params.shown
+    kept = pd.read_parquet(snakemake.input.kept_words)
+    articles = read_articles(snakemake.input.articles)
+    articles = sample_articles(articles, AttentionProbeSettings(**given))
+    chosen = choose_articles(articles, kept, shown["articles"], shown["words"])
+    models = []
+    files = zip(snakemake.params.models, snakemake.input.heads, strict=True)
+    for (name, folder), heads in files:
+        model, tokenizer = load_checkpoint(folder, step.device), load_tokenizer(folder)
+        models.append(shown_model(name, model, tokenizer, pd.read_parquet(heads), chosen))
+    template = step.given("template").read()
+    step.save_text(page=page(template, chosen, kept, models))

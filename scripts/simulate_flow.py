@@ -1,16 +1,18 @@
-"""Follow the gradient flow from a grid, from Gaussian starts and from beside critical points."""
+"""Follow the gradient flow from grids, Gaussian starts, and close around critical points."""
 
 from safetensors.numpy import save_file
 
-from onelayer.compute.execution import execution_of
-from onelayer.papers.local_to_global import simulation
-from onelayer.run.step import Step, program
-from onelayer.settings.local_to_global import FlowSettings
+from onelayer.job import job
+from onelayer.local_to_global import simulation
+from onelayer.settings.local_to_global import AttentionFlowSettings, FlowSettings
 
-
-@program(settings=FlowSettings, outputs="maps gaussian neighbours paths")
-def main(step: Step) -> None:
-    how = step.settings, execution_of(step)
-    save_file(simulation.basin_maps(*how), step.outputs.maps)
-    step.write(gaussian=simulation.gaussian_starts(*how), neighbours=simulation.neighbours(*how))
-    save_file(simulation.shown_paths(*how), step.outputs.paths)
+with job(snakemake) as step:
+    flow = FlowSettings(**snakemake.params.settings["flow"])
+    attention = AttentionFlowSettings(**snakemake.params.settings["attention_flow"])
+    save_file({"theta": simulation.basin_maps(flow, step.progress)}, step.path("maps"))
+    save_file(simulation.shown_paths(flow), step.path("paths"))
+    step.save(
+        gaussian=simulation.gaussian_starts(flow),
+        attention=simulation.attention_starts(attention, flow),
+        neighbours=simulation.neighbours(flow),
+    )

@@ -1,12 +1,10 @@
-"""Train through the phase transition again at smaller learning rates."""
+"""Train through the phase transition at learning rates that are many times smaller."""
 
-from onelayer.compute.execution import execution_of
-from onelayer.papers.scan_snap.simulation import simulate_slower
-from onelayer.run.step import Step, program
-from onelayer.settings.block import Computing
+from onelayer.job import job
+from onelayer.scan_snap.simulation import simulate_slower
 from onelayer.settings.scan_snap import SimulationSettings, SlowSettings
 
-
-@program(settings=Computing, outputs="attention")
-def main(step: Step, transition: SimulationSettings, slow: SlowSettings) -> None:
-    step.write(attention=simulate_slower(transition, slow, execution_of(step)))
+with job(snakemake) as step:
+    transition = SimulationSettings(**snakemake.params.settings["transition"])
+    slow = SlowSettings(**snakemake.params.settings["slow"])
+    step.save(attention=simulate_slower(transition, slow, step.execution))

@@ -1,11 +1,14 @@
-"""Solve the reduced flow of decision lists: time to perfect classification, exactly."""
+"""Solve Theorem 1's gradient flow exactly, in the few unknowns that decision lists leave it."""
 
-from onelayer.papers.decision_lists.reduced import follow, solve_grids
-from onelayer.run.step import Step, program
-from onelayer.settings.decision_lists import Size, Theorem1Settings
+from onelayer.decision_lists.theorem_1 import counterexample, follow, solve_grids
+from onelayer.job import job
+from onelayer.settings.decision_lists import Size, Theorem1
 
-
-@program(outputs="solved followed")
-def main(step: Step, theorem_1: Theorem1Settings, shown: list[Size]) -> None:
-    solved = solve_grids(theorem_1, shown, step.progress)
-    step.write(solved=solved, followed=follow(shown, theorem_1.max_steps))
+with job(snakemake) as step:
+    settings = Theorem1(**snakemake.params.settings)
+    shown = [Size(**size) for size in snakemake.params.shown]
+    step.save(
+        solved=solve_grids(settings, shown, step.progress),
+        followed=follow(shown, settings.max_steps),
+        counterexample=counterexample(),
+    )

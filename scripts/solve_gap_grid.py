@@ -1,10 +1,9 @@
-"""Solve for the optimal gap over v, T, p_m, p_c, tau and d, beside the theorems'."""
+"""Solve the gap of W_V and E over v, T, p_m, p_c and tau, in closed form."""
 
-from onelayer.papers.topic_structure.synthetic.gap_grid import gap_grid
-from onelayer.run.step import Step, program
+from onelayer.job import job
 from onelayer.settings.topic_structure_synthetic import GapGridSettings, TopicModelSettings
+from onelayer.topic_structure.synthetic.gaps import gap_grid
 
-
-@program(outputs="gaps")
-def main(step: Step, model: TopicModelSettings, grid: GapGridSettings) -> None:
-    step.write(gaps=gap_grid(model, grid))
+with job(snakemake) as step:
+    words = TopicModelSettings(**snakemake.params.settings["model"])
+    step.save(gaps=gap_grid(words, GapGridSettings(**snakemake.params.settings["grid"])))

@@ -1,12 +1,10 @@
-"""Train the full matrix W on decision lists, V = cP: population flow, sampled flow, SGD."""
+"""Train the full matrix W on decision lists with V = cP: population flow, and SGD."""
 
-from onelayer.compute.execution import execution_of
-from onelayer.papers.decision_lists.attention import train_runs
-from onelayer.run.step import Step, program
-from onelayer.settings.decision_lists import AttentionSettings
+from onelayer.decision_lists.attention import train_runs
+from onelayer.job import job
+from onelayer.settings.decision_lists import AttentionTraining
 
-
-@program(settings=AttentionSettings, outputs="runs history scores")
-def main(step: Step) -> None:
-    runs, history, scores = train_runs(step.settings, execution_of(step))
-    step.write(runs=runs, history=history, scores=scores)
+with job(snakemake) as step:
+    settings = AttentionTraining(**snakemake.params.settings)
+    runs, history, scores = train_runs(settings, step.progress)
+    step.save(runs=runs, history=history, scores=scores)

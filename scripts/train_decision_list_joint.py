@@ -1,12 +1,11 @@
-"""Train W and V together on decision lists: near V = cP, and from small random starts."""
+"""Train W and V together on decision lists: near V = cP, and from small random numbers."""
 
-from onelayer.papers.decision_lists.joint import near_runs, small_runs
-from onelayer.run.step import Step, program
-from onelayer.settings.decision_lists import JointSettings
+from onelayer.decision_lists.joint import near_runs, small_runs
+from onelayer.job import job
+from onelayer.settings.decision_lists import JointTraining
 
-
-@program(settings=JointSettings, outputs="near small small_history")
-def main(step: Step) -> None:
-    near = near_runs(step.settings.near, step.progress)
-    small, history = small_runs(step.settings.small, step.progress)
-    step.write(near=near, small=small, small_history=history)
+with job(snakemake) as step:
+    settings = JointTraining(**snakemake.params.settings)
+    near = near_runs(settings.near, step.progress)
+    small, small_history = small_runs(settings.small, step.progress)
+    step.save(near=near, small=small, small_history=small_history)

@@ -1,11 +1,10 @@
-"""Train V alone on decision lists, under uniform attention (W = 0)."""
+"""Train V alone on decision lists, attention held uniform by W = 0."""
 
-from onelayer.papers.decision_lists.joint import value_runs
-from onelayer.run.step import Step, program
-from onelayer.settings.decision_lists import ValueSettings
+from onelayer.decision_lists.joint import value_runs
+from onelayer.job import job
+from onelayer.settings.decision_lists import ValueTraining
 
-
-@program(settings=ValueSettings, outputs="history ceilings values")
-def main(step: Step) -> None:
-    history, ceilings, values = value_runs(step.settings, step.progress)
-    step.write(history=history, ceilings=ceilings, values=values)
+with job(snakemake) as step:
+    settings = ValueTraining(**snakemake.params.settings)
+    history, ceilings, values = value_runs(settings, step.progress)
+    step.save(history=history, ceilings=ceilings, values=values)

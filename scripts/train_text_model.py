@@ -1,17 +1,21 @@
 """Train the one-layer causal transformer on articles, and measure its attention on the way."""
 
-from onelayer.compute.execution import execution_of
-from onelayer.papers.scan_snap import text, text_training
-from onelayer.run.step import Step, program
+import numpy as np
+
+from onelayer.job import job
+from onelayer.scan_snap.text import encode
+from onelayer.scan_snap.text_training import (
+    attention_maps,
+    tabulate_measures,
+    train_language_model,
+)
 from onelayer.settings.scan_snap import LanguageModelSettings
-from onelayer.text.corpus.storage import read_articles, subset
+from onelayer.text.corpus.articles import read_articles
 
-
-@program(settings=LanguageModelSettings, inputs="articles", outputs="measures maps")
-def main(step: Step) -> None:
-    settings, execution = step.settings, execution_of(step)
-    articles = subset(read_articles([step.inputs.articles]), settings.max_articles)
-    encoded = text.encode(articles.to_pandas(), settings)
-    trained = text_training.train_language_model(encoded, settings, execution)
-    step.write(measures=text_training.tabulate_measures(trained))
-    text_training.write_maps(trained, encoded, settings.maps_at, step.outputs.maps)
+with job(snakemake) as step:
+    settings = LanguageModelSettings(**snakemake.params.settings)
+    text = encode(read_articles(snakemake.input.articles, settings.max_articles), settings)
+    trained = train_language_model(text, settings, step.execution)
+    step.save(measures=tabulate_measures(trained))
+    with open(step.path("maps"), "wb") as file:  # np.savez would rename the file
+        np.savez(file, **attention_maps(trained, text, settings))

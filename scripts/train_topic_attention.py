@@ -1,16 +1,15 @@
-"""Train the attention of the published table, and average it by pair class."""
+"""Train one variant of the table of attention by optimiser, and average its attention."""
 
 import numpy as np
 
-from onelayer.compute.execution import execution_of
-from onelayer.papers.topic_structure.synthetic.trained_attention import topic_attention
-from onelayer.run.step import Step, program
-from onelayer.settings.block import Name
+from onelayer.job import job
 from onelayer.settings.topic_structure_synthetic import AttentionTableSettings, SyntheticTraining
+from onelayer.topic_structure.synthetic.attention import topic_attention
 
-
-@program(settings=SyntheticTraining, outputs="averages matrices")
-def main(step: Step, attention: AttentionTableSettings, variant: Name) -> None:
-    averages, matrices = topic_attention(step.settings, attention, variant, execution_of(step))
-    step.write(averages=averages)
-    np.savez_compressed(step.outputs.matrices, allow_pickle=False, **matrices)
+with job(snakemake) as step:
+    settings = dict(snakemake.params.settings)
+    block = AttentionTableSettings(**settings.pop("attention"))
+    name, base = snakemake.wildcards.variant, SyntheticTraining(**settings)
+    averages, matrices = topic_attention(base, block, name, step.execution)
+    step.save(averages=averages)
+    np.savez(step.path("matrices"), **matrices)

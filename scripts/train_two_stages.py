@@ -1,11 +1,10 @@
-"""Train from near-zero matrices and keep the norms of W_K, W_Q and W_V after every step."""
+"""Train from near-zero matrices, and keep the norms of W_K, W_Q and W_V."""
 
-from onelayer.compute.execution import execution_of
-from onelayer.papers.topic_structure.synthetic.norms import two_stages
-from onelayer.run.step import Step, program
+from onelayer.job import job
 from onelayer.settings.topic_structure_synthetic import SyntheticTraining, TwoStageSettings
+from onelayer.topic_structure.synthetic.two_stages import two_stages
 
-
-@program(settings=SyntheticTraining, outputs="norms")
-def main(step: Step, stages: TwoStageSettings) -> None:
-    step.write(norms=two_stages(step.settings, stages, execution_of(step)))
+with job(snakemake) as step:
+    settings = dict(snakemake.params.settings)
+    block = TwoStageSettings(**settings.pop("two_stages"))
+    step.save(norms=two_stages(SyntheticTraining(**settings), block, step.execution))

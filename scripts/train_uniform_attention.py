@@ -1,17 +1,20 @@
-"""Train W_V alone and the embeddings alone under uniform attention; also solve them exactly."""
+"""Train W_V alone and the embeddings alone under uniform attention, and everything for Figure 1."""
 
 import numpy as np
 
-from onelayer.compute.execution import execution_of
-from onelayer.papers.topic_structure.synthetic.gaps import uniform_attention
-from onelayer.run.step import Step, program
-from onelayer.settings import topic_structure_synthetic as synthetic
+from onelayer.job import job
+from onelayer.settings.topic_structure_synthetic import (
+    ComponentSettings,
+    SyntheticTraining,
+    TheorySettings,
+)
+from onelayer.topic_structure.synthetic.gaps import uniform_attention
 
-
-@program(settings=synthetic.SyntheticTraining, outputs="gaps matrices")
-def main(
-    step: Step, theory: synthetic.TheorySettings, components: synthetic.ComponentSettings
-) -> None:
-    gaps, matrices = uniform_attention(step.settings, theory, components, execution_of(step))
-    step.write(gaps=gaps)
-    np.savez_compressed(step.outputs.matrices, allow_pickle=False, **matrices)
+with job(snakemake) as step:
+    settings = dict(snakemake.params.settings)
+    theory = TheorySettings(**settings.pop("theory"))
+    components = ComponentSettings(**settings.pop("components"))
+    base = SyntheticTraining(**settings)
+    gaps, matrices = uniform_attention(base, theory, components, step.device)
+    step.save(gaps=gaps)
+    np.savez(step.path("matrices"), **matrices)

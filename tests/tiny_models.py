@@ -37,11 +37,6 @@ CAUSAL = ("gpt2", "gpt_neox", "llama")
 OLD_NAMES = {"LayerNorm.weight": "LayerNorm.gamma", "LayerNorm.bias": "LayerNorm.beta"}
 
 
-def save_tiny_bert(folder: Path, seed: int = 0, **config: object) -> Path:
-    """A bare BERT with config, weights and tokenizer in the layout that checkpoints have."""
-    return save_tiny("bert", folder, seed, **config)
-
-
 def save_tiny(
     family: str, folder: Path, seed: int = 0, published: bool = False, **config: object
 ) -> Path:

@@ -1,11 +1,18 @@
 """A corpus of a few hundred made-up articles, for tests of pretraining."""
 
-import numpy as np
-from datasets import Dataset
+from pathlib import Path
 
-from onelayer.settings.pretraining import PretrainingSettings, PretrainModelSettings, TextSettings
-from onelayer.text.pretraining.objectives import Words
-from onelayer.text.pretraining.text import encode_articles, encoded_articles, segment
+import numpy as np
+
+from onelayer.settings.pretraining import OneTraining, PretrainingSettings
+from onelayer.text.pretraining.objectives import Objective, new_objective
+from onelayer.text.pretraining.text import (
+    Segments,
+    encode_articles,
+    read_encoded,
+    segment,
+    write_texts,
+)
 from onelayer.text.pretraining.vocabulary import (
     build_vocabulary,
     predictable_pieces,
@@ -27,39 +34,42 @@ SETTINGS = PretrainingSettings.model_validate(
         "tokens": 3000,
         "batch_tokens": 256,
         "held_out_tokens": 512,
-        "first_snapshot": 512,
     }
 )
 
 
-def made_up_articles(count: int = 200) -> Dataset:
-    """Articles of two sentences or more, each about one topic; `the` and stops are in all."""
+def made_up_articles(count: int = 200) -> list[tuple[str, str]]:
+    """Ids and texts of two sentences or more, each about one topic; `the` and stops are in all."""
     rng = np.random.default_rng(0)
-    texts = []
+    articles = []
     for place in range(count):
         words = list(TOPICS.values())[place % len(TOPICS)]
         sentences = [
             "The " + " ".join(rng.choice(words, size=rng.integers(3, 7))) + "."
             for _ in range(rng.integers(2, 5))
         ]
-        texts.append(" ".join(sentences))
-    return Dataset.from_dict({"id": [str(i) for i in range(count)], "text": texts})
+        articles.append((str(place), " ".join(sentences)))
+    return articles
 
 
-def encoded(settings: TextSettings = SETTINGS.text):
-    """Vocabulary, tokenizer and encoded articles of the made-up corpus."""
+def encoded(folder: Path):
+    """Vocabulary, tokenizer and encoded articles of the made-up corpus; `folder` has its file."""
     articles = made_up_articles()
-    vocabulary = build_vocabulary(articles["text"], settings)
+    vocabulary = build_vocabulary([text for _, text in articles], SETTINGS.text)
     tokenizer = word_level_tokenizer(vocabulary["piece"])
-    rows = encode_articles(articles, tokenizer, settings)
-    return vocabulary, tokenizer, encoded_articles(rows, vocabulary["piece"])
+    rows = encode_articles(articles, tokenizer, SETTINGS.text.held_out_share)
+    write_texts(rows, folder / "text.arrow", ["ids", "held_out"])
+    return vocabulary, tokenizer, read_encoded(folder / "text.arrow", vocabulary["piece"])
 
 
-def task(family: str, seed: int = 0, **settings: object):
-    """Settings, what objectives know of the vocabulary, training and held-out text."""
-    vocabulary, _, articles = encoded()
-    one: PretrainModelSettings = SETTINGS.of(family, seed).model_copy(update=settings)
-    predictable = predictable_pieces(vocabulary, one.objective.predictable_document_share)
-    words = Words(predictable, np.bincount(articles.ids, minlength=len(vocabulary)))
-    longest = one.size.longest - 3
-    return one, words, *(segment(articles, held_out, longest) for held_out in (False, True))
+def task(
+    folder: Path, family: str, seed: int = 0, **changed: object
+) -> tuple[OneTraining, Objective, Segments, Segments]:
+    """Settings, a fresh objective, training and held-out text."""
+    vocabulary, _, articles = encoded(folder)
+    settings = SETTINGS.training(family, seed).model_copy(update=changed)
+    predictable = predictable_pieces(vocabulary, settings.objective.predictable_document_share)
+    occurrences = np.bincount(articles.ids, minlength=len(vocabulary))
+    objective = new_objective(settings, predictable, occurrences)
+    texts = (segment(articles, held_out, settings.size.longest - 3) for held_out in (False, True))
+    return settings, objective, *texts

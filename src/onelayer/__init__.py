@@ -4,31 +4,23 @@ Its public functions, each loaded when it is first asked for:
 
     import onelayer
 
-    onelayer.tables()                             # names of the tables of the run in results/
-    onelayer.results("wikipedia_disjoint")        # one of them, typed
-    onelayer.compare("wikipedia_disjoint")        # the same beside the reference run, row by row
     onelayer.probe_topic_structure(model, tokenizer, texts, topics)    # a model of one's own
     onelayer.train(onelayer.Ensemble(...), steps=1000)                 # many small models at once
 """
 
 from importlib import import_module
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 # Where each public name is. `__init__.pyi` says the same to editors and type checkers.
 _MODULES = {
-    "results": "onelayer.runs",
-    "tables": "onelayer.runs",
-    "compare": "onelayer.runs",
     "load_checkpoint": "onelayer.text.models.checkpoints",
     "load_tokenizer": "onelayer.text.models.tokenizer",
-    "probe_topic_structure": "onelayer.probing",
-    "Ensemble": "onelayer.compute.ensemble",
-    "Optimizer": "onelayer.compute.ensemble",
-    "RunRandom": "onelayer.compute.ensemble",
-    "Trained": "onelayer.compute.ensemble",
-    "train": "onelayer.compute.ensemble",
-    "train_in_chunks": "onelayer.compute.ensemble",
+    "probe_topic_structure": "onelayer.probe",
+    **dict.fromkeys(
+        ("Ensemble", "Optimizer", "RunRandom", "Trained", "train", "train_in_chunks"),
+        "onelayer.ensemble",
+    ),
     "OnelayerError": "onelayer.errors",
 }
 __all__ = ["__version__", *_MODULES]

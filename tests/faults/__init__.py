@@ -1,1 +1,0 @@
-"""What goes wrong: kills, bad downloads, full disks, bad input."""

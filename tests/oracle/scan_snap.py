@@ -4,7 +4,7 @@ import torch
 
 
 def sequences_of(task, counts, bounds, order):
-    """Token lists, query, next and class of every sequence of a batch, tokens shuffled."""
+    """Token lists, query and next token of every sequence of a batch, tokens shuffled."""
     sequences = []
     for f in range(task.classes):
         for row in counts[bounds[f] : bounds[f + 1]]:
@@ -20,16 +20,12 @@ def sequences_of(task, counts, bounds, order):
 
 
 def mean_loss(Y, Z, sequences):
-    """Mean cross-entropy; attention over positions, one softmax per sequence.
-
-    With positions Y and Z have a column more for each place, after those of the M tokens.
-    """
-    M, losses = len(Y), []
+    """Mean cross-entropy; attention over positions, one softmax per sequence."""
+    losses = []
     for tokens, query, following in sequences:
-        places = range(M, M + len(tokens)) if Y.shape[1] > M else [None] * len(tokens)
-        one_hot = torch.zeros(len(tokens), Y.shape[1], dtype=Y.dtype)
-        for row, token, place in zip(one_hot, tokens, places, strict=True):
-            row[[token] if place is None else [token, place]] = 1
+        one_hot = torch.zeros(len(tokens), len(Y), dtype=Y.dtype)
+        for row, token in zip(one_hot, tokens, strict=True):
+            row[token] = 1
         attention = torch.softmax(one_hot @ Z[query], dim=0)
         combined = attention @ one_hot
         logits = Y @ (combined / combined.square().sum().sqrt())

@@ -1,34 +1,40 @@
-"""The count-space model equals the plain model on sequences: loss, gradients, whole trainings."""
+"""The fast code of Scan and Snap equals the slow one: model, trainings, cells of Fig. 6, text."""
+
+import functools
+import math
 
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.stats
 import torch
 
-from onelayer.compute.ensemble import Ensemble, Optimizer, train
-from onelayer.papers.scan_snap import model, positions
-from onelayer.papers.scan_snap.data import Task, draw_counts
+from onelayer.ensemble import Ensemble, Optimizer, train
+from onelayer.evidence.intervals import mean
+from onelayer.scan_snap import entropies, language_model, measures, model, text_training
+from onelayer.scan_snap.data import TOKEN_CHANCES, Task, draw_counts
+from onelayer.scan_snap.entropies import INITIAL_ENTROPY, PUBLISHED_RUNS
 from tests.oracle import scan_snap as plain
 
 TASK = Task(num_last=2, next_per_last=2, length=16, batch=10)
 SEEDS = [3, 3, 8, 8]  # two streams of data, two runs each
+READ = functools.partial(model.read_batch, TASK, [3, 8], torch.float64)
 
 
-def start(dtype=torch.float64):
-    parameters = model.initial_parameters(TASK, SEEDS, "uniform", dtype, "cpu")
-    scale = torch.tensor([1.0, 8.0, 2.0, 5.0], dtype=dtype)[:, None, None]
+def start():
+    parameters = model.initial_parameters(TASK, SEEDS, "uniform", torch.float64)
+    scale = torch.tensor([1.0, 8.0, 2.0, 5.0], dtype=torch.float64)[:, None, None]
     return {name: tensor * scale for name, tensor in parameters.items()}
 
 
 def sequences(seed, step):
-    drawn = draw_counts(TASK, seed, step)
-    return plain.sequences_of(TASK, drawn.counts, drawn.bounds, np.random.default_rng(seed))
+    return plain.sequences_of(TASK, *draw_counts(TASK, seed, step), np.random.default_rng(seed))
 
 
-@pytest.mark.parametrize("step", range(3))
+@pytest.mark.parametrize("step", range(2))
 def test_loss_and_gradients_equal_those_of_the_plain_model(step):
     parameters = start()
-    batch = model.StreamBatches(TASK, [3, 8], torch.float64, "cpu")(step)
-    loss, slopes = model.gradients(parameters, batch)
+    loss, slopes = model.gradients(parameters, READ(step))
     for run, seed in enumerate(SEEDS):
         Y, Z = plain.full_matrices(TASK, parameters["Y"][run], parameters["Z"][run])
         Y.requires_grad_(), Z.requires_grad_()
@@ -41,62 +47,10 @@ def test_loss_and_gradients_equal_those_of_the_plain_model(step):
         assert Z.grad.abs().max() > 1e-4
 
 
-def test_loss_and_gradients_with_positions_equal_those_of_the_plain_model():
-    """One-hot tokens and places side by side, full matrices, one sequence at a time."""
-    seeds, T, M = [3, 8], TASK.length - 1, TASK.vocabulary
-    parameters = positions.initial_parameters(TASK, seeds, "uniform", torch.float64, "cpu")
-    generator = torch.Generator().manual_seed(0)
-    for name in "RQ":
-        parameters[name] = torch.randn(parameters[name].shape, generator=generator).double()
-    parameters = {name: tensor.requires_grad_() for name, tensor in parameters.items()}
-    batch = positions.write_sequences(TASK, seeds, 1)
-    found = positions.loss(parameters, batch)
-    found.sum().backward()
-    for run in range(len(seeds)):
-        own = {name: tensor[run].detach() for name, tensor in parameters.items()}
-        Y, Z = plain.full_matrices(TASK, own["Y"], own["Z"])
-        of_places = torch.zeros(M, T, dtype=torch.float64)
-        of_places[TASK.contextual : TASK.contextual + TASK.num_last] = own["R"]
-        Y, Z = torch.cat([Y, own["Q"].T], dim=1), torch.cat([Z, of_places], dim=1)
-        Y.requires_grad_(), Z.requires_grad_()
-        sequences = []
-        for slots, f in zip(batch.slots[run].tolist(), batch.classes[run].tolist(), strict=True):
-            tokens = [slot if slot < 10 else 10 + 10 * f + slot - 10 for slot in slots]
-            query = TASK.contextual + f // TASK.next_per_last
-            sequences.append((tokens, query, TASK.contextual + TASK.num_last + f))
-        expected = plain.mean_loss(Y, Z, sequences)
-        expected.backward()
-        assert abs(found[run] - expected) <= 1e-12
-        slopes = {name: tensor.grad[run] for name, tensor in parameters.items()}
-        full_Y, full_Z = plain.full_matrices(TASK, slopes["Y"], slopes["Z"])
-        assert (full_Y - Y.grad[:, :M]).abs().max() <= 1e-12
-        assert (full_Z - Z.grad[:, :M]).abs().max() <= 1e-12
-        assert (slopes["Q"].T - Y.grad[:, M:]).abs().max() <= 1e-12
-        rows = slice(TASK.contextual, TASK.contextual + TASK.num_last)
-        assert (slopes["R"] - Z.grad[rows, M:]).abs().max() <= 1e-12
-        assert min(slope.abs().max() for slope in slopes.values()) > 1e-4
-
-
-def test_written_sequences_have_the_counts_of_the_batch():
-    batch = positions.write_sequences(TASK, [3, 8], 2)
-    for run, seed in enumerate([3, 8]):
-        drawn = draw_counts(TASK, seed, 2)
-        counts = [np.bincount(row, minlength=20) for row in batch.slots[run].numpy()]
-        assert (np.stack(counts) == drawn.counts).all()
-        assert (np.diff(batch.slots[run].numpy(), axis=1) < 0).any()  # not sorted
-        assert (np.bincount(batch.classes[run], minlength=4) == np.diff(drawn.bounds)).all()
-
-
 def test_training_equals_torch_sgd_on_the_plain_model():
     rates = torch.tensor([1.0, 2.0, 1.0, 2.0])
     optimizer = Optimizer("sgd", lr={"Y": 2 * rates, "Z": rates}, momentum=0.9)
-    ensemble = Ensemble(
-        start(),
-        model.StreamBatches(TASK, [3, 8], torch.float64, "cpu"),
-        optimizer,
-        gradients=model.gradients,
-    )
-    trained = train(ensemble, 8)
+    trained = train(Ensemble(start(), READ, optimizer, gradients=model.gradients), 8)
     run, seed = 1, 3
     Y, Z = plain.full_matrices(TASK, *(start()[name][run] for name in "YZ"))
     Y.requires_grad_(), Z.requires_grad_()
@@ -111,16 +65,160 @@ def test_training_equals_torch_sgd_on_the_plain_model():
 
 
 def test_counts_are_those_of_independent_draws():
-    """Mean, variance and covariance of the counts are the multinomial's."""
+    """Mean and covariance of the counts are the multinomial's, classes are uniform."""
     task = Task(num_last=3, next_per_last=2)
-    drawn = [draw_counts(task, 0, step) for step in range(100)]
-    counts = torch.cat([torch.from_numpy(one.counts) for one in drawn]).double()
-    chances = torch.from_numpy(model.TOKEN_CHANCES)
-    assert (counts.sum(1) == 127).all()
-    assert (counts.mean(0) / 127 - chances).abs().max() < 6e-4
-    expected = 127 * (torch.diag(chances) - torch.outer(chances, chances))
-    assert (torch.cov(counts.T) - expected).abs().max() < 0.25
-    sizes = torch.stack([torch.from_numpy(one.bounds).diff() for one in drawn]).double()
-    assert (sizes.sum(1) == 128).all()
-    assert (sizes.mean(0) - 128 / 6).abs().max() < 1.5
-    assert abs(sizes.var(0).mean() - 128 * 5 / 36) < 3
+    counts, bounds = zip(*(draw_counts(task, 0, step) for step in range(100)), strict=True)
+    counts, sizes = np.concatenate(counts).astype(float), np.diff(bounds)
+    assert (counts.sum(axis=1) == 127).all() and (sizes.sum(axis=1) == 128).all()
+    assert abs(counts.mean(axis=0) / 127 - TOKEN_CHANCES).max() < 6e-4
+    expected = 127 * (np.diag(TOKEN_CHANCES) - np.outer(TOKEN_CHANCES, TOKEN_CHANCES))
+    assert abs(np.cov(counts.T) - expected).max() < 0.25
+    assert abs(sizes.mean(axis=0) - 128 / 6).max() < 1.5
+
+
+def test_measures_of_a_run_equal_loops_over_iterations():
+    rng = np.random.default_rng(0)
+    paths = np.exp(np.cumsum(0.05 * rng.normal(size=(45, 3, 20)), axis=0))
+    paths /= paths.sum(axis=2, keepdims=True)
+    runs = pd.DataFrame(paths.reshape(-1, 20), columns=measures.ATTENTION)
+    runs["iteration"], runs["seed"] = np.repeat(np.arange(45), 3), np.tile(range(3), 45)
+    runs = runs.assign(num_last=1, lr_Z=1, lr_Y_multiplier=1, sequence_class=0, diverged_at=-1)
+    found = measures.scan_measures(runs.sample(frac=1, random_state=0), 40)
+    for seed in range(3):
+        c, one = paths[:, seed], found.loc[seed]
+
+        def entropy(t, c=c):
+            return -sum(p / c[t, 10:].sum() * math.log(p / c[t, 10:].sum()) for p in c[t, 10:])
+
+        def slowing(value):
+            early = sum(abs(value(t + 1) - value(t)) for t in range(8, 13)) / 5
+            late = sum(abs(value(t + 1) - value(t)) for t in range(35, 40)) / 5
+            return math.log10(early / late)
+
+        assert one["slowing_down"] == pytest.approx(slowing(lambda t, c=c: c[t, 19]))
+        assert one["entropy_slowing_down"] == pytest.approx(slowing(entropy))
+        ways = [sum(abs(c[b] - c[a])) for a, b in ((0, 40), (40, 44))]
+        assert one["way_after"] == pytest.approx(ways[1] / ways[0])
+        rank = scipy.stats.spearmanr(c[40, 10:] / c[0, 10:], TOKEN_CHANCES[10:]).statistic
+        assert one["gain_spearman"] == pytest.approx(rank)
+        drops = [next((t for t in range(41) if c[t, k] < 0.99 * c[0, k]), None) for k in (10, 11)]
+        if drops[1] is not None:
+            first = 41 if drops[0] is None else drops[0]
+            assert one["drop_delay[1 to 2]"] == drops[1] - first
+
+
+def cells_of(ours, published, stds):
+    """Cells of Fig. 6, two numbers of query tokens; ours [cells, seeds]."""
+    rows = [
+        {"num_last": 1 + place % 2, "published": published[place], "published_std": stds[place]}
+        | mean(seeds)
+        for place, seeds in enumerate(ours)
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_z_is_welchs_statistic_of_two_means_of_seeds():
+    rng = np.random.default_rng(0)
+    ours, published = rng.normal(1.9, 0.03, (6, 10)), rng.normal(1.9, 0.03, 6)
+    stds = rng.uniform(0.01, 0.05, 6)
+    found = entropies.welch(cells_of(ours, published, stds))
+    for place, seeds in enumerate(ours):
+        expected = scipy.stats.ttest_ind_from_stats(
+            seeds.mean(), seeds.std(ddof=1), 10, published[place], stds[place], PUBLISHED_RUNS,
+            equal_var=False,
+        )  # fmt: skip
+        assert found[place] == pytest.approx(expected.statistic)
+
+
+def test_the_slope_is_that_of_least_squares_through_the_start():
+    rng = np.random.default_rng(1)
+    published = rng.uniform(1.5, 2.1, 8)
+    ours = 0.7 * (published - INITIAL_ENTROPY) + INITIAL_ENTROPY
+    ours = ours[:, None] + rng.normal(0, 0.02, (8, 10))
+    found = entropies.slope(cells_of(ours, published, np.full(8, 0.02)))
+    x, y = published - INITIAL_ENTROPY, ours.mean(axis=1) - INITIAL_ENTROPY
+    [expected], *_ = np.linalg.lstsq(x[:, None], y, rcond=None)
+    assert found["value"] == pytest.approx(expected) and found["n"] == 10
+    squares = 0.0
+    for size in (0, 1):  # cells of one size may all move together, of two each by itself
+        halves = [mean(ours[cell])["high"] - y[cell] - INITIAL_ENTROPY for cell in range(8)]
+        of_size = range(size, 8, 2)
+        squares += sum(abs(x[cell]) / (x**2).sum() * halves[cell] for cell in of_size) ** 2
+    assert found["high"] - found["value"] == pytest.approx(np.sqrt(squares))
+
+
+def torch_model(parameters, run):
+    """One run's parameters in torch's own encoder layer, and the names of both."""
+    layer = torch.nn.TransformerEncoderLayer(8, 1, 12, dropout=0.0, batch_first=True).double()
+    names = {
+        "self_attn.in_proj_weight": "attention_in",
+        "self_attn.in_proj_bias": "attention_in_bias",
+    }
+    for theirs, ours in (
+        ("self_attn.out_proj", "attention_out"),
+        ("linear1", "feed_forward_in"),
+        ("linear2", "feed_forward_out"),
+        ("norm1", "norm1"),
+        ("norm2", "norm2"),
+    ):
+        names |= {f"{theirs}.weight": ours, f"{theirs}.bias": f"{ours}_bias"}
+    layer.load_state_dict({theirs: parameters[ours][run] for theirs, ours in names.items()})
+    return layer, names
+
+
+@pytest.mark.parametrize(("run", "positional"), [(0, True), (1, True), (0, False)])
+def test_gradients_and_attention_equal_torchs_encoder_layer_and_its_clipping(run, positional):
+    parameters = language_model.initial_parameters([4, 9], vocabulary=30, width=8, hidden=12)
+    parameters = {name: tensor.double() for name, tensor in parameters.items()}
+    tokens = torch.randint(30, (2, 3, 7), generator=torch.Generator().manual_seed(0))
+    layer, names = torch_model(parameters, run)
+    own = {n: parameters[n][run].clone().requires_grad_() for n in ("embedding", "decoder")}
+    bias = torch.zeros(30, dtype=torch.float64).requires_grad_()
+    places, columns = np.arange(6)[:, None], np.arange(8)
+    angles = places / 10000 ** (2 * (columns // 2) / 8)
+    sinusoids = torch.tensor(np.where(columns % 2, np.cos(angles), np.sin(angles)))
+    x = own["embedding"][tokens[run, :, :-1]] * math.sqrt(8) + positional * sinusoids
+    mask = torch.nn.Transformer.generate_square_subsequent_mask(6, dtype=torch.float64)
+    _, attention = layer.self_attn(x, x, x, attn_mask=mask)
+    logits = layer(x, src_mask=mask) @ own["decoder"].T + bias
+    targets = tokens[run, :, 1:].flatten()
+    expected = torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets)
+    expected.backward()
+    torch.nn.utils.clip_grad_norm_([*layer.parameters(), *own.values(), bias], 0.5)
+
+    loss, slopes = text_training.clipped_gradients(
+        parameters, (tokens, 0), clip=0.5, positional=positional
+    )
+    _, weights = language_model.forward(parameters, tokens[:, :, :-1], positional=positional)
+    # Sinusoids are float32 in the model.
+    assert abs(loss[run] - expected) < 1e-6
+    assert (weights[run] - attention).abs().max() < 1e-6
+    theirs = {ours: dict(layer.named_parameters())[name] for name, ours in names.items()}
+    for name, parameter in (theirs | own | {"decoder_bias": bias}).items():
+        assert (slopes[name][run] - parameter.grad).abs().max() < 1e-6, name
+
+
+def test_measures_of_attention_on_text_equal_plain_loops():
+    rng = np.random.default_rng(0)
+    scores = torch.from_numpy(rng.normal(scale=3, size=(2, 3, 6, 6)))
+    future = torch.ones(6, 6, dtype=torch.bool).triu(1)
+    attention = torch.softmax(scores.masked_fill(future, -torch.inf), dim=3)
+    bins = torch.from_numpy(rng.integers(-1, 4, size=(3, 6)))
+    found = text_training.measure(attention, bins)
+    for run in range(2):
+        sums = dict.fromkeys(("entropy", "top1", "sparse"), 0.0)
+        received, pairs = np.zeros(4), np.zeros(4)
+        for b in range(3):
+            for q in range(6):
+                row = attention[run, b, q, : q + 1].tolist()
+                sums["entropy"] -= sum(a * math.log(a) for a in row if a > 0) / 6
+                sums["top1"] += max(row) / 6
+                sums["sparse"] += sum(a < 0.1 / (q + 1) for a in row) / (q + 1) / 6
+                for k, a in enumerate(row):
+                    if bins[b, k] >= 0:
+                        received[bins[b, k]] += a * (q + 1)
+                        pairs[bins[b, k]] += 1
+        for name, value in sums.items():
+            assert abs(found[name][run] - value) < 1e-12, name
+        assert np.abs(found["received"][run].numpy() - received).max() < 1e-12
+        assert (found["pairs"].numpy() == pairs).all()

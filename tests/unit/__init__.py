@@ -1,1 +1,0 @@
-"""Unit tests: one claim about the library each."""

@@ -1,78 +1,119 @@
-"""Claims about the table of claims that every paper has: what judges them, what readers see."""
-
-import math
+"""Claims as data: what is refused when they are read, and the scoreboard made of them."""
 
 import pandas as pd
 import pytest
+import yaml
 
-from onelayer.evidence.claims import Claim, alone, of_seeds, readable, tabulated
-from onelayer.evidence.intervals import mean
-from onelayer.evidence.verdicts import THEORY, Direction, Number
+from onelayer.errors import OnelayerError
+from onelayer.evidence.claims import load, scoreboard
+from onelayer.evidence.tables import tidy
 
-FOUND = {"value": 1.25, "low": 1.125, "high": 1.5, "n": 4}
-ABOVE, BELOW = Direction(1.0, 1), Direction(1.0, -1)
-
-
-def claim(**changed) -> Claim:
-    given = {"claim": "it grows", "place": "section 5", "setting": "default", "quantity": "slope"}
-    return Claim(**given | {"estimate": FOUND, "note": "a slope"} | changed)
-
-
-def test_a_published_number_is_compared_with_before_the_side_of_a_claim() -> None:
-    assert claim().comparison() is None
-    assert claim(side=BELOW).comparison() == BELOW
-    assert claim(published=2.0).comparison() == Number(None)
-    assert claim(side=BELOW, published=2.0).comparison() == Number(1.0)
-    assert claim(side=BELOW, compared=THEORY).comparison() == THEORY
-    analogue = Direction(1.0, -1, kind="analogue")
-    assert claim(side=analogue, published=2.0).comparison() == Number(1.0, "analogue")
-
-
-def test_seeds_stand_below_all_claims_and_are_not_judged() -> None:
-    seeds = pd.Series([1.0, 1.5], [0, 7])
-    claims = [claim(side=ABOVE, seeds=seeds, keys={"size": 3}), claim(side=BELOW)]
-    table = tabulated([*claims, claim(estimate=alone(2, 9), missing="it stood", published=2.0)])
-    assert table.index.tolist() == [0, 1, 2, 3, 4]
-    columns = ["seed", "size", "value", "n", "verdict", "note"]
-    assert table[columns].to_numpy().tolist() == [
-        ["all", 3, 1.25, 4, "reproduced", "a slope"],
-        ["all", "", 1.25, 4, "opposite", "a slope"],
-        ["all", "", 2.0, 9, "not reached", "a slope; it stood"],
-        ["0", 3, 1.0, 1, "", "this seed alone"],
-        ["7", 3, 1.5, 1, "", "this seed alone"],
-    ]
-    assert table["runs"].tolist() == pytest.approx([4, 4] + [math.nan] * 3, nan_ok=True)
-
-
-def test_readers_see_claims_over_seeds_and_what_each_is_compared_with() -> None:
-    seeds = pd.Series([1.0, 1.5])
-    shown = readable(
-        tabulated(
-            [
-                claim(side=ABOVE, seeds=seeds),
-                claim(side=BELOW),
-                claim(side=BELOW, published=2.0),
-                claim(estimate=alone(2, 9)),
-            ]
-        )
+TABLES = {
+    "p/t": tidy(
+        [
+            {"L": 8, "quantity": "time", "value": 0.5, "low": 0.4, "high": 0.6, "n": 5},
+            {"L": 16, "quantity": "time", "value": 0.7},
+            {"L": 8, "quantity": "gap", "value": 0.3, "low": 0.2, "high": 0.4, "n": 5, "null": 0.1},
+        ],
+        ["L"],
     )
-    columns = ["value [95%]", "seeds", "compared with", "verdict"]
-    assert shown[columns].to_numpy().tolist() == [
-        ["1.250 [1.125, 1.500]", "4", "> 1", "reproduced"],
-        ["1.250 [1.125, 1.500]", "4", "< 1", "opposite"],
-        ["1.250 [1.125, 1.500]", "4", "2.000", "smaller (25% of the effect)"],
-        ["2.000", "9", "–", "–"],
-    ]
+}
+ENTRY = {
+    "paper": "P",
+    "claim": "it is fast",
+    "place": "Theorem 1",
+    "table": "p/t",
+    "row": "L == 8 and quantity == 'time'",
+    "kind": "theory",
+    "rule": "bound",
+    "published": 1,
+}
 
 
-def test_a_number_of_one_seed_is_not_exact() -> None:
-    for estimate, verdict in ((of_seeds([1.5]), "undecided"), (alone(1.5, 1), "smaller"),
-                              (of_seeds([]), "not run")):  # fmt: skip
-        [judged] = tabulated([claim(estimate=estimate, compared=THEORY, published=2.0)])["verdict"]
-        assert judged == verdict
-    assert tabulated([claim(estimate=of_seeds([1.5]))])["verdict"].tolist() == [""]
+def read(tmp_path, *entries):
+    (tmp_path / "claims.yaml").write_text(yaml.safe_dump([ENTRY | entry for entry in entries]))
+    (tmp_path / "pub.csv").write_text("x,published,other\n1,2.5,\n2,3.5,4\n2,3.5,4\n")
+    return load(tmp_path / "claims.yaml", TABLES, tmp_path)
 
 
-def test_seeds_that_give_no_number_do_not_count() -> None:
-    assert of_seeds(pd.Series([1.0, math.nan, 3.0])) == mean([1.0, 3.0])
-    assert of_seeds([0.1, 0.9], least=0.0, most=1.0) == mean([0.1, 0.9], least=0.0, most=1.0)
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ({"tabel": "p/t"}, "unknown key 'tabel'.*did you mean 'table'"),
+        ({"table": "p/other"}, "no rule makes the table p/other"),
+        ({"row": "L == "}, "row: not a query"),
+        ({"rule": "guess"}, "rule: .*'bound', 'number', 'direction' or 'effect'"),
+        ({"kind": "published"}, "kind: "),
+        ({"published": None}, "rule bound needs `published`"),
+        ({"rule": "direction"}, "rule direction needs a `side`"),
+        ({"side": 2}, "side: "),
+        ({"reference": "pub.csv"}, "`reference` and `key` go together"),
+        ({"reference": "none.csv", "key": "x == 1"}, "none.csv do not exist"),
+        ({"reference": "pub.csv", "key": "x == 3"}, "pub.csv has no number in column published"),
+        ({"reference": "pub.csv", "key": "x == 2"}, "x == 2: finds 2 rows, not one"),
+        ({"reference": "pub.csv", "key": "y == 2"}, "name 'y' is not defined"),
+        ({"reference": "pub.csv", "key": "x == 1", "column": "other"}, "no number in column other"),
+    ],
+)
+def test_a_wrong_entry_is_refused_in_one_line(tmp_path, entry, said):
+    with pytest.raises(OnelayerError, match=said) as refused:
+        read(tmp_path, {}, {"claim": "the wrong one"} | entry)
+    assert "\n" not in str(refused.value)
+    assert "entry 2 (the wrong one)" in str(refused.value)
+
+
+def test_two_entries_with_the_same_words_are_refused(tmp_path):
+    with pytest.raises(OnelayerError, match="the same words"):
+        read(tmp_path, {}, {"row": "L == 16"})
+
+
+def test_what_is_not_yaml_is_one_line(tmp_path):
+    (tmp_path / "claims.yaml").write_text("- paper: [")
+    with pytest.raises(OnelayerError, match="not YAML") as refused:
+        load(tmp_path / "claims.yaml", TABLES, tmp_path)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_published_number_comes_from_its_csv(tmp_path):
+    [claim] = read(tmp_path, {"published": None, "reference": "pub.csv", "key": "x == 1"})
+    assert claim["published"] == 2.5
+
+
+def test_the_key_null_needs_no_quotes(tmp_path):
+    entry = ENTRY | {"rule": "direction", "side": 1, "null": 3}
+    text = yaml.safe_dump([entry]).replace("'null'", "null")
+    (tmp_path / "claims.yaml").write_text(text)
+    assert load(tmp_path / "claims.yaml", TABLES, tmp_path)[0]["null"] == 3
+
+
+def test_every_claim_is_judged_by_its_row(tmp_path):
+    gap = {"row": "quantity == 'gap'", "rule": "effect", "published": 0.35}
+    claims = read(
+        tmp_path,
+        {},
+        {"claim": "b", "row": "L == 99"},
+        {"claim": "c", **gap},
+        {"claim": "d", **gap, "unit": 5, "kind": "paper"},
+    )
+    board = scoreboard(claims, TABLES)
+    assert board["verdict"].tolist() == ["reproduced", "not run", "reproduced", "negligible"]
+    assert board["kind"].tolist() == ["theory", "theory", "theory", "control"]
+    assert board["null"].tolist()[2:] == [0.1, 0.1]
+    assert board["published"].tolist()[:3] == [1, 1, 0.35]
+    # Two tests were made in the paper, so that the smaller p counts twice.
+    assert board["p_holm"].notna().tolist() == [False, False, True, True]
+    assert board["verdict_together"].tolist() == ["", "", "reproduced", "negligible"]
+    assert scoreboard(claims, {})["verdict"].eq("not run").all()
+
+
+@pytest.mark.parametrize(("row", "said"), [("L == 8", "finds 2 rows"), ("M == 8", "'M'")])
+def test_a_query_that_finds_two_rows_or_no_column_is_one_line(tmp_path, row, said):
+    claims = read(tmp_path, {"row": row})
+    with pytest.raises(OnelayerError, match=said) as refused:
+        scoreboard(claims, TABLES)
+    assert "\n" not in str(refused.value) and "p/t" in str(refused.value)
+
+
+def test_the_board_is_tidy(tmp_path):
+    board = scoreboard(read(tmp_path, {}), TABLES)
+    assert isinstance(board, pd.DataFrame) and board["state"].tolist() == [""]

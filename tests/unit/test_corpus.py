@@ -1,83 +1,391 @@
-"""Claims about reading corpora."""
+"""Claims about corpora: every format, what counts as an article, and files that are not whole."""
 
 import bz2
+import gzip
 import json
+import re
+from pathlib import Path
 
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from datasets import Dataset
+from datasets import ClassLabel, Dataset, Features, Value
 
 from onelayer.errors import OnelayerError
-from onelayer.papers.topic_structure.wikipedia.topic_tables import (
-    corpora_table,
-    readable_corpora,
+from onelayer.settings.corpus import CorpusSettings, ParseSettings
+from onelayer.text.corpus.articles import (
+    COLUMNS,
+    read_articles,
+    read_column,
+    tokens,
+    words,
+    write_articles,
 )
-from onelayer.settings.corpus import CorpusSettings, Slice
-from onelayer.settings.topic_structure import NamedCorpus
-from onelayer.text.corpus.articles import count_articles_and_words, tokens, words
-from onelayer.text.corpus.formats import read_lead_sections
-from onelayer.text.corpus.mediawiki import read_dump
-from onelayer.text.corpus.storage import read_articles, subset, write_articles, write_rows
+from onelayer.text.corpus.formats import read_corpus
 
-PAGE = """<page><title>{title}</title><ns>{ns}</ns><id>{id}</id><revision><id>1</id>
-<text xml:space="preserve">{text}</text></revision></page>"""
+ROWS = {
+    "id": ["007", "1e3", "c"],
+    "title": ["Pond, the", 'The "B"', ""],
+    "text": ["frog\ntoad", "NA", "née"],
+    "label": ["Life", "Arts", None],
+}
+ARTICLES = list(zip(*ROWS.values(), strict=True))
 
 
-def dump(tmp_path, *pages: tuple[str, int, int, str]):
-    path = tmp_path / "dump.xml.bz2"
-    body = "".join(PAGE.format(title=t, ns=n, id=i, text=x) for t, n, i, x in pages)
-    xml = f'<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.10/">{body}</mediawiki>'
-    path.write_bytes(bz2.compress(xml.encode()))
+def read(*paths: Path, format: str, columns: dict | None = None) -> list:
+    return list(read_corpus(paths, ParseSettings(format=format, columns=columns or {})))
+
+
+def written(path: Path, content: str | bytes) -> Path:
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
     return path
 
 
-def test_words_are_lower_cased_runs_of_letters() -> None:
-    assert words("The 20th-century Café, it's C3PO") == [
-        "the", "th", "century", "café", "it", "s", "c", "po",
-    ]  # fmt: skip
+def refused(path: Path, format: str, **more) -> str:
+    with pytest.raises(OnelayerError) as error:
+        read(path, format=format, **more)
+    assert str(error.value).startswith(str(path)) and "\n" not in str(error.value)
+    return str(error.value)
 
 
-def test_tokens_keep_case_numbers_and_punctuation() -> None:
+def json_lines(path: Path, *rows: dict) -> Path:
+    return written(path, "".join(json.dumps(row) + "\n" for row in rows))
+
+
+def test_words_are_lower_cased_runs_of_letters_and_tokens_keep_all() -> None:
+    assert words("The 20th Café, it's C3PO") == ["the", "th", "café", "it", "s", "c", "po"]
     assert tokens("It's 1901, Bach!") == ["It", "'", "s", "1901", ",", "Bach", "!"]
 
 
-def test_a_dump_yields_articles_without_markup_redirects_or_talk_pages(tmp_path) -> None:
+def test_the_formats_with_rows_have_the_same_articles(tmp_path) -> None:
+    table = pd.DataFrame(ROWS)
+    table.to_parquet(tmp_path / "a.parquet")
+    table.to_csv(tmp_path / "a.csv", index=False)
+    rows = table.astype(object).where(table.notna(), None).to_dict("records")
+    json_lines(tmp_path / "a.jsonl", *rows)
+    written(tmp_path / "list.json", json.dumps(rows, indent=1))
+    written(tmp_path / "a.jsonl.gz", gzip.compress((tmp_path / "a.jsonl").read_bytes()))
+    assert read(tmp_path / "a.parquet", format="parquet") == ARTICLES
+    assert read(tmp_path / "a.csv", format="csv") == ARTICLES
+    for name in ("a.jsonl", "list.json", "a.jsonl.gz"):
+        assert read(tmp_path / name, format="json") == ARTICLES
+
+
+def test_text_is_a_file_or_a_line_an_article(tmp_path) -> None:
+    frog = written(tmp_path / "frog.txt", "\ufeffA frog.\n\nIt jumps.\r\n")
+    other = written(tmp_path / "née.txt", "Née.")
+    assert read(frog, other, format="text") == [
+        ("0", "frog", "A frog.\n\nIt jumps.\r\n", None),
+        ("1", "née", "Née.", None),
+    ]
+    texts = [article[2] for article in read(frog, other, format="lines")]
+    assert texts == ["A frog.", "", "It jumps.", "Née."]
+
+
+def test_columns_that_are_null_in_one_file_and_not_in_the_next_are_read(tmp_path) -> None:
+    first = json_lines(tmp_path / "a", *({"text": "x", "title": None, "extra": None},) * 30)
+    later = json_lines(tmp_path / "b", *({"text": "y", "title": "B", "extra": {"a": 1}},) * 30)
+    found = read(first, later, format="json")
+    assert [title for _, title, _, _ in found] == [""] * 30 + ["B"] * 30
+
+
+def test_ids_titles_and_labels_of_any_kinds_become_text(tmp_path) -> None:
+    path = json_lines(
+        tmp_path / "a",
+        {"id": 1, "text": "one", "label": 2},
+        {"id": "b", "text": "two", "title": 3.5},
+    )
+    assert read(path, format="json") == [("1", "", "one", "2"), ("b", "3.5", "two", None)]
+
+
+def test_columns_may_have_other_names_and_labels_may_be_numbers_of_names(tmp_path) -> None:
+    features = Features({"content": Value("string"), "topic": ClassLabel(names=["Arts", "Life"])})
+    rows = {"content": ["x", "y", "z"], "topic": [1, 0, None]}
+    Dataset.from_dict(rows, features=features).to_parquet(tmp_path / "a")
+    found = read(tmp_path / "a", format="parquet", columns={"text": "content", "label": "topic"})
+    assert found == [("0-0", "", "x", "Life"), ("0-1", "", "y", "Arts"), ("0-2", "", "z", None)]
+
+
+# WikiText.
+
+VALKYRIA = [
+    "",
+    " = Valkyria Chronicles III = ",
+    "",
+    " A well @-@ received game of 2 @,@ 011 ; it sold 1 @.@ 5 million . ",
+    " = = Gameplay = = ",
+    "",
+    " As in x = 2 = y , turns matter . ",
+    " = 5 = ",
+    " = begins like a title",
+    " = = = Battles = = = ",
+    " They end . ",
+    "",
+]
+TOWER = [" = Tower Building = ", "", " A house . ", ""]
+
+
+def plain(path: Path, lines: list[str]) -> Path:
+    return written(path, "".join(f"{line}\n" for line in lines))
+
+
+def test_wikitext_is_split_at_titles_alone(tmp_path) -> None:
+    articles = read(plain(tmp_path / "a", VALKYRIA + TOWER), format="wikitext")
+    assert [title for _, title, _, _ in articles] == ["Valkyria Chronicles III", "Tower Building"]
+    assert articles[0][2].splitlines() == [
+        "A well-received game of 2,011 ; it sold 1.5 million .",
+        "Gameplay",
+        "As in x = 2 = y , turns matter .",
+        "5",
+        "= begins like a title",
+        "Battles",
+        "They end .",
+    ]
+
+
+@pytest.mark.parametrize("line", [" = foo", " = foo =", "= foo = ", "x = y", " = = foo = = "])
+def test_a_line_that_is_no_whole_title_is_text(tmp_path, line) -> None:
+    found = read(plain(tmp_path / "a", [*TOWER, line, "", "more", ""]), format="wikitext")
+    assert len(found) == 1 and "more" in found[0][2]
+
+
+def test_wikitext_is_the_same_as_parquet_and_cut_anywhere_into_files(tmp_path) -> None:
+    whole = read(plain(tmp_path / "whole", VALKYRIA + TOWER + TOWER), format="wikitext")
+    assert [article_id for article_id, *_ in whole][1:] == ["Tower Building", "Tower Building (2)"]
+    rows = pd.DataFrame({"text": [line and line + "\n" for line in VALKYRIA + TOWER + TOWER]})
+    rows.to_parquet(tmp_path / "rows", row_group_size=3)
+    assert read(tmp_path / "rows", format="wikitext") == whole
+    for cut in range(1, len(VALKYRIA)):
+        parts = [
+            plain(tmp_path / "0", VALKYRIA[:cut]),
+            plain(tmp_path / "1", VALKYRIA[cut:] + TOWER + TOWER),
+        ]
+        assert read(*parts, format="wikitext") == whole
+
+
+def test_lines_before_the_first_title_are_left_out(tmp_path) -> None:
+    path = plain(tmp_path / "a", [" the end of another article . ", "", *TOWER])
+    assert [title for _, title, _, _ in read(path, format="wikitext")] == ["Tower Building"]
+
+
+# Dumps and lead sections.
+
+PAGE = """<page><title>{}</title><ns>{}</ns><id>{}</id><revision><id>1</id>{}</revision></page>"""
+
+
+def dump(path: Path, *pages: tuple[str, int, int, str], head: str = "") -> Path:
+    body = "".join(PAGE.format(*page[:3], f"<text>{page[3]}</text>") for page in pages)
+    xml = f'{head}<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.10/">{body}</mediawiki>'
+    return written(path, bz2.compress(xml.encode()))
+
+
+def test_a_dump_has_articles_without_markup_redirects_or_talk_pages(tmp_path) -> None:
     path = dump(
-        tmp_path,
+        tmp_path / "a",
         ("Frog", 0, 10, "'''Frogs''' are [[amphibian]]s.\n== Life ==\nThey {{citation}} jump."),
         ("Toad", 0, 11, "#REDIRECT [[Frog]]"),
-        ("Talk:Frog", 1, 12, "Nice article."),
+        ("Newt", 0, 12, ""),
+        ("Talk:Frog", 1, 13, "Nice article."),
     )
-    articles = [
-        article for article in read_dump(path, Slice.whole(0)) if article[2]
-    ]  # what is left out is empty
-    [(article_id, title, text, label)] = articles
+    [(article_id, title, text, label)] = read(path, format="mediawiki-xml")
     assert (article_id, title, label) == ("10", "Frog", None)
     assert text.startswith("Frogs are amphibians.")
-    assert "Life" in text
-    assert not set("=[]{}'") & set(text)
+    assert "Life" in text and not set("=[]{}'") & set(text)
 
 
-def test_a_dump_that_breaks_off_is_refused(tmp_path) -> None:
-    path = dump(tmp_path, ("Frog", 0, 10, "word " * 5000))
-    path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(OnelayerError, match="not a complete MediaWiki dump"):
-        list(read_dump(path, Slice.whole(0)))
+def test_a_dump_that_is_not_whole_or_means_harm_is_refused(tmp_path) -> None:
+    path = dump(tmp_path / "a", ("Frog", 0, 10, "word " * 5000))
+    written(path, path.read_bytes()[:-20])
+    assert "not a complete MediaWiki dump" in refused(path, "mediawiki-xml")
+    assert "not a complete" in refused(written(path, b"no dump"), "mediawiki-xml")
+    entities = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 20}">' for n in range(1, 9))
+    laughs = f'<!DOCTYPE m [<!ENTITY e0 "ha">{entities}]>'
+    path = dump(path, ("Frog", 0, 10, "&e8;"), head=laughs)
+    assert "not a complete MediaWiki dump" in refused(path, "mediawiki-xml")
+
+
+def test_a_dump_that_declares_entities_is_refused_however_small(tmp_path) -> None:
+    entities = '<!ENTITY a "{}"><!ENTITY b "{}">'.format("ha " * 9, "&a;" * 9)
+    path = dump(tmp_path / "a", ("Frog", 0, 10, "&b;"), head=f"<!DOCTYPE m [{entities}]>")
+    assert path.stat().st_size < 300
+    assert "it begins with b'<!DOCTYPE" in refused(path, "mediawiki-xml")
+    head = "\ufeff<?xml version='1.0' encoding='utf-8'?>\n"
+    assert len(read(dump(path, ("Frog", 0, 10, "ha"), head=head), format="mediawiki-xml")) == 1
+
+
+def test_a_page_without_an_end_is_refused(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("onelayer.text.corpus.dump.LONGEST_PAGE", 1 << 18)
+    pages = [(f"Frog {n}", 0, n, "word " * 30_000) for n in range(4)]
+    assert len(read(dump(tmp_path / "a", *pages), format="mediawiki-xml")) == 4
+    path = dump(tmp_path / "a", *pages, ("Toad", 0, 9, "word " * 60_000))
+    with pytest.raises(OnelayerError, match="a page is longer than 262144 bytes"):
+        read(path, format="mediawiki-xml")
 
 
 def test_lead_sections_keep_human_topics(tmp_path) -> None:
-    path = tmp_path / "leads.json"
     entry = {"title": "A", "extract": "Text.", "description": "", "topic": "Arts"}
-    other = {**entry, "title": "B", "topic": "Uncategorized"}
-    path.write_text(json.dumps({"A": entry, "B": other}))
-    assert [label for *_, label in read_lead_sections(path)] == ["Arts", None]
+    leads = {"A": entry, "B": {**entry, "title": "B", "topic": "Uncategorized"}}
+    found = read(written(tmp_path / "a", json.dumps(leads)), format="lead-sections")
+    assert found == [("A", "A", "Text.", "Arts"), ("B", "B", "Text.", None)]
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"A": {"title": "A"}}', '{"A": 3}'])
+@pytest.mark.parametrize("text", ["{", "[]", '{"A": {"title": "A"}}', '{"A": 3}', "[" * 100_000])
 def test_a_file_that_holds_no_lead_sections_is_refused(tmp_path, text) -> None:
-    path = tmp_path / "leads.json"
-    path.write_text(text)
-    with pytest.raises(OnelayerError, match=r"leads\.json: not a JSON file of lead sections"):
-        read_lead_sections(path)
+    said = refused(written(tmp_path / "a", text), "lead-sections")
+    assert "not a JSON file of lead sections" in said
+
+
+# What strangers send: one line, with the file's name.
+
+
+@pytest.mark.parametrize("format", ["parquet", "wikitext", "json", "csv"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\xff\xfe\x00\xff",
+        b'{"id": 1, "text": "x"}\n{"id": 2, "te',
+        b'text\n"x\ny',
+        b"PAR1 PAR1",
+    ],
+)
+def test_a_file_that_is_none_of_its_kind_is_refused(tmp_path, format, content) -> None:
+    path = written(tmp_path / "a", content)
+    if format == "wikitext" and not content.startswith((b"PAR1", b"\xff")) and content:
+        assert read(path, format=format) == []  # text without a title
+    else:
+        assert re.search("not a whole|no column text|not UTF-8", refused(path, format))
+
+
+@pytest.mark.parametrize(
+    ("format", "content", "byte"),
+    [
+        ("text", b"abc\xff", 4),
+        ("lines", b"a" * ((1 << 20) - 1) + "é\n".encode() + b"\xff", (1 << 20) + 3),
+        ("lines", b"abc\n\xc3", 5),
+        ("csv", b"id,text\n1,\xff\n", 11),
+        ("json", b'{"text": "\xff"}\n', 11),
+        ("lead-sections", b'{"\xff": 1}', 3),
+        ("wikitext", b"abc\xff", 4),
+    ],
+)
+def test_what_is_not_utf8_is_said_so(tmp_path, format, content, byte) -> None:
+    assert refused(written(tmp_path / "a", content), format).endswith(f"not UTF-8 at byte {byte}")
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ('{"text": "x", "a": ' + "[" * 100_000, r"\(line 2: it nests too deeply\)"),
+        ('{"text": ["x"]}', "row 1: column text holds list, not text"),
+        ('{"text": "x", "id": {}}', "row 1: column id holds dict, not text or numbers"),
+        ('{"text": "x", "id": null}', "row 1: column id holds nothing; give all an id, or none"),
+        ('{"text": "\\ud800"}', "row 1: column text holds no text"),
+        ("null", "line 2 holds NoneType; a row is an object"),
+    ],
+)
+def test_a_row_that_is_no_article_is_named(tmp_path, row, message) -> None:
+    path = written(tmp_path / "a", '{"text": "x"}\n' + row)
+    assert re.search(message, refused(path, "json"))
+
+
+def test_a_column_that_is_not_there_is_named_with_those_that_are(tmp_path) -> None:
+    rows = pd.DataFrame({"id": ["1"], "body": ["x"]})
+    rows.to_parquet(path := tmp_path / "a")
+    said = "no column text; its columns: id, body (`parse.columns` names others)"
+    assert said in refused(path, "parquet")
+    assert "no column topic" in refused(path, "parquet", columns={"text": "body", "label": "topic"})
+    rows.to_csv(path, index=False)
+    assert said in refused(path, "csv")
+    pd.DataFrame({"text": [1]}).to_parquet(path)
+    assert "column text holds int, not text" in refused(path, "parquet")
+    assert "column text holds int, not text" in refused(path, "wikitext")
+
+
+def test_a_few_kilobytes_that_stand_for_far_more_are_refused(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("onelayer.text.untrusted.ALWAYS_TAKEN", 1 << 16)
+    packed = written(tmp_path / "a", gzip.compress(b"a" * (1 << 24)))
+    for format in ("text", "lines", "csv", "json", "wikitext"):
+        assert "would unpack to" in refused(packed, format)
+    written(packed, bz2.compress(b"<mediawiki>" + b" " * (1 << 24)))
+    with pytest.raises(OnelayerError, match="would unpack to"):
+        read(packed, format="mediawiki-xml")
+    repeated = pa.table({"text": pa.array(["word " * 10_000]).take([0] * 5000)})
+    pq.write_table(repeated, packed, compression="zstd")
+    assert "would unpack to" in refused(packed, "parquet")
+
+
+@pytest.mark.parametrize("kind", [pa.string_view(), pa.binary(), pa.large_binary()])
+def test_texts_of_any_kind_are_measured_before_they_are_made(tmp_path, monkeypatch, kind) -> None:
+    monkeypatch.setattr("onelayer.text.untrusted.ALWAYS_TAKEN", 1 << 16)
+    monkeypatch.setattr("onelayer.text.corpus.rows._bytes", lambda column: seen.append(column) or 0)
+    seen: list[pa.Array] = []
+    path = tmp_path / "a"
+    pq.write_table(pa.table({"text": pa.array(["a", "a"]).cast(kind)}), path)
+    if kind == pa.string_view():
+        assert [article[2] for article in read(path, format="parquet")] == ["a", "a"]
+    else:
+        assert "holds bytes, not text" in refused(path, "parquet")
+    assert all(pa.types.is_dictionary(column.type) for column in seen) and seen
+    monkeypatch.undo()
+    monkeypatch.setattr("onelayer.text.untrusted.ALWAYS_TAKEN", 1 << 16)
+    repeated = pa.array(["word " * 10_000]).take([0] * 5000).cast(kind)
+    pq.write_table(pa.table({"text": repeated}), path, compression="zstd")
+    assert "would unpack to" in refused(path, "parquet")
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pa.list_(pa.string()), pa.struct({"a": pa.string()}), pa.binary(1 << 10), pa.json_()],
+)
+def test_columns_that_cannot_be_measured_are_refused_unread(tmp_path, monkeypatch, kind) -> None:
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", None)
+    for name in ("text", "title"):
+        table = pa.table({"text": ["x"]} | {name: pa.nulls(1, kind)})
+        pq.write_table(table, tmp_path / "a")
+        said = refused(tmp_path / "a", "parquet")
+        assert f"column {name} holds " in said and "not text or numbers" in said
+
+
+def test_numbers_dates_and_categories_of_parquet_become_text(tmp_path) -> None:
+    kinds = [pa.decimal128(5, 1), pa.date32(), pa.float64(), pa.bool_(), pa.null()]
+    for kind in kinds:
+        ids = {"title": pa.nulls(1, kind), "label": pa.array(["a"]).dictionary_encode()}
+        pq.write_table(pa.table({"text": ["x"]} | ids), tmp_path / "a")
+        assert read(tmp_path / "a", format="parquet") == [("0-0", "", "x", "a")]
+
+
+def test_a_damaged_archive_is_named(tmp_path) -> None:
+    whole = gzip.compress(bytes(range(32, 127)) * 1000)
+    assert "not a whole file" in refused(written(tmp_path / "a", whole[:-20]), "lines")
+
+
+# The file of articles.
+
+
+def test_articles_without_text_are_left_out_and_counted(tmp_path, caplog) -> None:
+    texts = (" " if i % 3 else f"tëxt\n{i}" for i in range(3000))
+    rows = [(str(i), f"T {i}", text, "A" * (i % 2) or None) for i, text in enumerate(texts)]
+    write_articles(rows, tmp_path / "a", "here")
+    kept = [row for row in rows if row[2].strip()]
+    for place, column in enumerate(COLUMNS):
+        assert [*read_column(tmp_path / "a", column)] == [row[place] for row in kept]
+    assert len(read_articles(tmp_path / "a")) == len(kept)
+    assert caplog.messages == ["here: 2000 without text left out, first 'T 1'"]
+
+
+def test_a_smaller_choice_is_part_of_a_larger_one_however_it_is_made(tmp_path) -> None:
+    rows = [(str(i), "", " " if i % 3 == 0 else f"text {i}", None) for i in range(2500)]
+    write_articles(rows, tmp_path / "all", "here")
+    chosen = []
+    for most in (10, 400):
+        write_articles(rows, tmp_path / "some", "here", most)
+        chosen.append(read_articles(tmp_path / "some"))
+        pd.testing.assert_frame_equal(read_articles(tmp_path / "all", most), chosen[-1])
+    small, large = ([int(i) for i in articles["id"]] for articles in chosen)
+    assert len(small) == 10 and set(small) < set(large) and small == sorted(small)
+    assert max(small) >= 1250  # from anywhere in a corpus, sorted or not
 
 
 @pytest.mark.parametrize(
@@ -85,81 +393,62 @@ def test_a_file_that_holds_no_lead_sections_is_refused(tmp_path, text) -> None:
     [
         ([], "here: the corpus is empty"),
         ([("1", "A", " ", None)], "here: the corpus is empty"),
-        (
-            [("1", "A", "x", None), ("1", "B", "y", None)],
-            "here: articles 1 and 2 have the same id '1'",
-        ),
+        ([("1", "A", "x", None), ("1", "B", "y", None)], "articles 1 and 2 have the same id '1'"),
     ],
 )
 def test_an_empty_corpus_and_repeated_ids_are_refused(tmp_path, rows, message) -> None:
     with pytest.raises(OnelayerError, match=message):
-        write_articles(rows, tmp_path / "articles.arrow", "here")
+        write_articles(rows, tmp_path / "a", "here")
 
 
-def test_articles_are_read_as_they_were_written_and_those_without_text_are_left_out(
-    tmp_path, caplog
-) -> None:
-    rows = [
-        (str(i), f"Title {i}", " " if i % 3 else f"tëxt {i}\n", "A" * (i % 2) or None)
-        for i in range(3000)
-    ]
-    write_articles(rows, tmp_path / "articles.arrow", "here")
-    kept = [row for row in rows if row[2].strip()]
-    articles = read_articles([tmp_path / "articles.arrow"])
-    assert [tuple(row.values()) for row in articles] == kept
-    assert caplog.messages == ["here: 2000 without text left out, first 'Title 1'"]
+def test_a_file_that_holds_no_articles_is_refused(tmp_path) -> None:
+    with pytest.raises(OnelayerError, match="a: not a whole Parquet file"):
+        read_articles(written(tmp_path / "a", b"no Parquet"))
+    pd.DataFrame({"id": ["1"], "title": ["A"], "text": ["x"]}).to_parquet(tmp_path / "a")
+    with pytest.raises(OnelayerError, match="a: no column label; its columns: id, title, text"):
+        read_articles(tmp_path / "a")
 
 
-def test_a_part_may_be_empty_and_a_corpus_of_parts_may_not(tmp_path) -> None:
-    paths = [tmp_path / name for name in "ab"]
-    for path in paths:
-        write_articles([], path, "here", may_be_empty=True)
-    with pytest.raises(OnelayerError, match=f"{paths[0]}: the corpus is empty"):
-        read_articles(paths)
-    write_articles([("1", "A", "x", None)], paths[1], "here")
-    assert len(read_articles(paths)) == 1
+# Settings.
+
+WHEEL = {"package": "p", "version": "1", "member": "m", "sha256": "0" * 64}
+HUB = {"dataset": "tiny/corpus", "revision": "a" * 40}
 
 
-def test_a_smaller_subset_is_part_of_a_larger_one() -> None:
-    articles = Dataset.from_dict({"id": [str(i) for i in range(100)], "text": ["x"] * 100})
-    small, large = ([int(i) for i in subset(articles, most)["id"]] for most in (10, 40))
-    assert len(small) == 10
-    assert set(small) < set(large)
-    assert small == sorted(small)
-    assert max(small) >= 50  # from anywhere in a corpus, sorted or not
-    assert subset(articles, None) is articles
+def corpus(source: dict, **parse: object) -> CorpusSettings:
+    return CorpusSettings(source=source, parse=parse, credit="nobody")
 
 
-def test_articles_without_a_column_are_refused(tmp_path) -> None:
-    rows = Dataset.from_dict({"id": ["1"], "title": ["A"], "text": ["x"]})
-    write_rows(rows, tmp_path / "a.arrow")
-    with pytest.raises(OnelayerError, match=r"a\.arrow: no column label; its columns: id,"):
-        read_articles([tmp_path / "a.arrow"])
+def test_a_folder_is_its_files_in_order_of_their_paths(tmp_path) -> None:
+    (tmp_path / "b").mkdir()
+    for name in ("b/1.jsonl", "a.json", "c.txt", ".hidden"):
+        json_lines(tmp_path / name, {"text": name})
+    source = {"paths": [str(tmp_path)]}
+    expected = [str(tmp_path / name) for name in ("a.json", "b/1.jsonl")]
+    assert corpus(source, format="json").paths == expected
+    assert corpus(WHEEL, format="json").paths == corpus(HUB, format="json").paths == []
+    (tmp_path / "d.json").symlink_to("/etc/hostname")
+    with pytest.raises(ValueError, match=r"d\.json is a link out of its folder"):
+        corpus(source, format="json")
 
 
-@pytest.mark.parametrize("content", [b"", b"no Arrow", b"\xff" * 99])
-def test_articles_that_are_no_arrow_file_are_refused(tmp_path, content) -> None:
-    (tmp_path / "a.arrow").write_bytes(content)
-    with pytest.raises(OnelayerError, match=r"a\.arrow: not a whole Arrow dataset"):
-        read_articles([tmp_path / "a.arrow"])
-
-
-def test_the_table_of_corpora_counts_each_corpus_under_its_own_name() -> None:
-    source = {"package": "p", "version": "1", "member": "m", "sha256": "0" * 64}
-    settings = {
-        name: CorpusSettings(
-            source=source, parse={"format": "lead-sections"}, credit=f"credit of {name}"
-        )
-        for name in ("zebra", "ant")
-    }
-    counted = {
-        "zebra": count_articles_and_words(["one two", "three"], ["X", None]),
-        "ant": count_articles_and_words(["one"], [None]),
-    }
-    corpora = [NamedCorpus(name=name, settings=one) for name, one in settings.items()]
-    shown = readable_corpora(corpora_table(list(counted.values()), corpora))
-    assert shown["corpus"].tolist() == ["zebra", "ant"]
-    assert shown["articles"].tolist() == ["2", "1"]
-    assert shown["words"].tolist() == ["3", "1"]
-    assert shown["labelled articles"].tolist() == ["1", "0"]
-    assert shown["credit"].tolist() == ["credit of zebra", "credit of ant"]
+@pytest.mark.parametrize(
+    ("source", "parse", "message"),
+    [
+        (HUB | {"revision": "main"}, {"format": "json"}, "40 hexadecimal digits of a commit"),
+        ({"dataset": "tiny/corpus"}, {"format": "json"}, "40 hexadecimal digits of a commit"),
+        (HUB | {"dataset": "corpus"}, {"format": "json"}, "source.hub.dataset"),
+        (HUB | {"splt": "x"}, {"format": "json"}, "unknown key 'splt' .did you mean 'split'"),
+        (HUB, {"format": "mediawiki-xml"}, "format mediawiki-xml is of files; of a dataset: parq"),
+        (WHEEL | {"sha256": "0"}, {"format": "json"}, "source.wheel.sha256"),
+        (WHEEL, {"format": "jsn"}, "parse.format"),
+        (WHEEL, {"format": "text", "columns": {"text": "a"}}, "format text has no columns to name"),
+        ({"paths": ["/a.xml", "/b.xml"]}, {"format": "mediawiki-xml"}, "reads one file, 2 are"),
+        ({"paths": ["/a", "/a"]}, {"format": "json"}, "a file is named twice"),
+        ({"paths": ["/proc/sys"]}, {"format": "csv"}, "no file of /proc/sys ends in .csv"),
+        ({"paths": ["/a/{x}"]}, {"format": "json"}, "a path is one line, not empty, and without"),
+    ],
+)
+def test_settings_that_name_no_corpus_are_refused(source, parse, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        corpus(source, **parse)

@@ -1,35 +1,45 @@
-"""Claims of Makkuva et al. (2024) that need no oracle, and what the library refuses."""
+"""Claims of Makkuva et al. (2024) on the canonical model that need no oracle, and refusals."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
+import yaml
 
-from onelayer.papers.local_to_global import basins, canonical
-from onelayer.papers.local_to_global.chain import Chain
-from onelayer.papers.local_to_global.integrator import integrate
-from onelayer.papers.local_to_global.simulation import attention_starts, shown_paths
-from onelayer.papers.local_to_global.theory import (
+from onelayer.local_to_global import basins, canonical
+from onelayer.local_to_global.chain import Chain
+from onelayer.local_to_global.critical_points import (
     critical_points,
     critical_points_with_attention,
-    outcome_with_attention,
+    outcome,
 )
-from onelayer.settings.root import default_settings
-
-LTG = default_settings().local_to_global
+from onelayer.local_to_global.integrator import integrate
+from onelayer.local_to_global.simulation import neighbours, shown_paths
+from onelayer.settings.local_to_global import FlowSettings, TransformerSettings, TrapSettings
 
 BELOW, ABOVE = Chain(0.2, 0.3), Chain(0.5, 0.8)
-ENTROPIES = [
-    (0.1, 0.1, 0.693147, 0.325083),
-    (0.2, 0.3, 0.673012, 0.544587),
-    (0.9, 0.9, 0.693147, 0.325083),
-    (0.5, 0.8, 0.666278, 0.619015),
-]
+CHAINS = [{"p": 0.2, "q": 0.3}, {"p": 0.5, "q": 0.8}]
+FLOW = {"chains": CHAINS, "tolerance": 1e-8, "at_rest": 1e-7, "seed": 0, "extent": 3, "points": 20}
+FLOW |= {"sigmas": [0.1, 1.0], "wide": 1, "near": 0.1, "draws": 20, "trajectories": 4, "frames": 3}
 
 
-@pytest.mark.parametrize(("p", "q", "unigram", "bigram"), ENTROPIES)
-def test_entropies_and_the_loss_at_the_critical_points(p, q, unigram, bigram):
+def flow(chain: Chain, start: np.ndarray, **options):
+    return integrate(lambda x: canonical.flow(x, chain), start, **options)
+
+
+@pytest.mark.parametrize(
+    ("p", "q", "unigram", "bigram"),
+    [
+        (0.1, 0.1, 0.693147, 0.325083),
+        (0.2, 0.3, 0.673012, 0.544587),
+        (0.9, 0.9, 0.693147, 0.325083),
+        (0.5, 0.8, 0.666278, 0.619015),
+    ],
+)
+def test_the_loss_is_the_unigram_entropy_at_s_0_and_the_bigram_entropy_at_s_star(
+    p, q, unigram, bigram
+):
     chain = Chain(p, q)
     assert chain.unigram_entropy == pytest.approx(unigram, abs=5e-7)
     assert chain.bigram_entropy == pytest.approx(bigram, abs=5e-7)
@@ -48,19 +58,6 @@ def test_loss_and_slope_stay_finite_where_exp_does_not(chain):
     assert np.isfinite(canonical.loss(s, chain)).all()
 
 
-@pytest.mark.parametrize("chain", [BELOW, ABOVE])
-def test_e_0_is_a_minimum_on_one_side_of_the_saddle_and_a_maximum_on_the_other(chain):
-    sign = 1 if chain.p + chain.q < 1 else -1
-    for w, expected in ((-1.5, sign), (-0.3, -sign), (1.0, -sign)):
-        curvature = canonical.hessian((0.0, w), chain)
-        assert np.sign(curvature[0, 0]) == expected
-        assert curvature[1, 1] == curvature[0, 1] == 0
-    assert canonical.hessian((0.0, canonical.W_SADDLE), chain) == pytest.approx(np.zeros((2, 2)))
-    assert canonical.energy(np.array(0.0), np.array(canonical.W_SADDLE)) == pytest.approx(
-        canonical.E_SADDLE
-    )
-
-
 def test_a_small_gaussian_start_goes_to_the_global_minimum_below_1_and_to_the_local_above():
     for chain, small, large in ((BELOW, 1.0, 0.887), (ABOVE, 0.0, 0.381)):
         assert basins.probability_global(0.02, chain) == pytest.approx(small, abs=1e-12)
@@ -70,7 +67,7 @@ def test_a_small_gaussian_start_goes_to_the_global_minimum_below_1_and_to_the_lo
 @pytest.mark.parametrize("chain", [BELOW, ABOVE])
 def test_e_0_stays_where_it_starts(chain):
     start = np.array([[0.0, 0.0, 0.0], [-2.0, 0.0, 1.5]])
-    ends = integrate(lambda x: canonical.flow(x, chain), torch.tensor(start))
+    ends = flow(chain, start)
     assert ends.at_rest.all() and (ends.steps == 0).all()
     np.testing.assert_array_equal(ends.theta, start)
     assert (basins.basin(*start, chain) == basins.STAYS).all()
@@ -80,21 +77,19 @@ def test_e_0_stays_where_it_starts(chain):
 @pytest.mark.parametrize("chain", [BELOW, ABOVE])
 def test_w_0_stays_0_and_has_its_own_limit(chain):
     start = np.array([[0.5, -2.0], [0.0, 0.0]])
-    ends = integrate(lambda x: canonical.flow(x, chain), torch.tensor(start), stop_below=1e-7)
+    ends = flow(chain, start, stop_below=1e-7)
     expected = math.sqrt(chain.s_star) if chain is BELOW else 0.0
     np.testing.assert_allclose(ends.theta[0], [expected, -expected], atol=1e-6)
     assert (ends.theta[1] == 0).all()
     kind = basins.GLOBAL if chain is BELOW else basins.LOCAL
     assert (basins.basin(*start, chain) == kind).all()
     np.testing.assert_allclose(basins.limit_points(*start, chain), ends.theta, atol=1e-6)
-    assert np.isnan(canonical.energy(*start)).all()
 
 
 @pytest.mark.parametrize("chain", [BELOW, ABOVE])
 def test_the_separatrix_leads_to_the_saddle(chain):
     w = -1.4 if chain is BELOW else -0.3
-    square = canonical.E_SADDLE + w * w - math.log(-w)
-    e = math.sqrt(square)
+    e = math.sqrt(canonical.E_SADDLE + w * w - math.log(-w))
     sides = [basins.basin(e * (1 + shift), w, chain) for shift in (-1e-9, 1e-9)]
     assert sides == [basins.LOCAL, basins.GLOBAL]
     near = basins.limit_points(np.array(e * (1 - 1e-9)), np.array(w), chain)
@@ -102,82 +97,81 @@ def test_the_separatrix_leads_to_the_saddle(chain):
 
 
 def test_a_start_that_is_slow_but_leaves_is_not_taken_for_a_limit():
-    start = torch.tensor([[1e-8], [0.5]], dtype=torch.float64)
-    ends = integrate(lambda x: canonical.flow(x, BELOW), start, stop_below=1e-6)
+    ends = flow(BELOW, np.array([[1e-8], [0.5]]), stop_below=1e-6)
     assert abs(canonical.logit_gap(*ends.theta) - BELOW.s_star) < 1e-5
 
 
 def test_a_trajectory_is_the_same_alone_and_among_others():
-    start = torch.rand(2, 30, dtype=torch.float64, generator=torch.Generator().manual_seed(0)) * 4
-    together = integrate(lambda x: canonical.flow(x, ABOVE), start - 2)
+    start = np.random.default_rng(0).uniform(-2, 2, (2, 30))
+    together = flow(ABOVE, start)
     for index in (0, 13, 29):
-        alone = integrate(lambda x: canonical.flow(x, ABOVE), start[:, index : index + 1] - 2)
-        torch.testing.assert_close(alone.theta[:, 0], together.theta[:, index], rtol=0, atol=1e-12)
+        alone = flow(ABOVE, start[:, index : index + 1])
+        np.testing.assert_allclose(alone.theta[:, 0], together.theta[:, index], atol=1e-12)
 
 
 def test_a_trajectory_out_of_steps_is_not_at_rest():
-    ends = integrate(lambda x: canonical.flow(x, BELOW), torch.ones(2, 1).double(), max_steps=3)
+    ends = flow(BELOW, np.ones((2, 1)), max_steps=3)
     assert ends.steps.item() == 3 and not ends.at_rest.item() and ends.time.item() > 0
 
 
 @pytest.mark.parametrize("chain", [BELOW, ABOVE])
-def test_critical_points_are_what_they_are_called(chain):
-    for name, points in critical_points(chain).items():
-        for point in points:
-            assert np.linalg.norm(canonical.flow(point, chain)) < 1e-12
-            least, most = np.linalg.eigvalsh(canonical.hessian(point, chain))
-            # Along the curve of global minima and along e = 0 the loss is flat.
-            flat = 0 if name == "saddle" else 1
-            assert sum(abs(bend) < 1e-12 for bend in (least, most)) >= flat, name
-            if name in ("global minimum", "local minimum"):
-                assert least > -1e-12 and most > 1e-3
-            if name == "local maximum":
-                assert least < -1e-3 and most < 1e-12
-
-
-@pytest.mark.parametrize("chain", [BELOW, ABOVE])
-def test_critical_points_with_attention_are_what_they_are_called(chain):
-    ends = {"global": basins.GLOBAL, "local": basins.LOCAL}
-    for name, points in critical_points_with_attention(chain).items():
-        theta = np.transpose(points)
-        speed = np.linalg.norm(canonical.flow(theta, chain), axis=0)
-        assert speed.max() < 1e-12, name
-        on = {"saddle, e = 0": basins.LOCAL, "saddle, a e^2 = -1": basins.SADDLE}.get(name)
-        expected = ends[name.split()[0]] if on is None else on
-        assert set(outcome_with_attention(theta, chain)) == {expected}
+@pytest.mark.parametrize("points_of", [critical_points, critical_points_with_attention])
+def test_critical_points_are_what_they_are_called(chain, points_of):
+    for name, points in points_of(chain).items():
+        assert np.linalg.norm(canonical.flow(np.transpose(points), chain), axis=0).max() < 1e-12
         for point in points:
             bends = np.linalg.eigvalsh(canonical.hessian(point, chain))
+            # Along the sets of minima and along e = 0 the loss is flat.
             if name in ("global minimum", "local minimum"):
                 assert bends[0] > -1e-12 and bends[-1] > 1e-3
             elif name == "local maximum":
                 assert bends[0] < -1e-3 and bends[-1] < 1e-12
             elif name == "saddle, a e^2 = -1":
                 assert bends[0] < -0.1 and bends[-1] > 0.1
+                reached = outcome(point[:, None], chain)
+                assert reached.tolist() == [basins.SADDLE]
+            else:
+                assert bends == pytest.approx(np.zeros(len(point)), abs=1e-12)
 
 
-def test_independent_symbols_flow_to_the_one_entropy_with_attention_and_without():
-    settings = LTG.attention_flow.but(draws=20, independent=[0.3])
-    found = attention_starts(settings, LTG.flow.model_copy(update={"chains": []}))
-    assert found.groupby("model").size().to_dict() == {"(e, w)": 20, "(e, w, a)": 20}
-    chain = Chain(0.3, 0.7)
-    loss = canonical.loss(canonical.logit_gap(found["e"], found["w"], found["a"]), chain)
-    assert chain.unigram_entropy == pytest.approx(chain.bigram_entropy, abs=1e-15)
-    assert abs(loss - chain.bigram_entropy).max() < 1e-5
-    # A shared start, whether there is an a or not.
-    starts = [part[["e_0", "w_0"]].to_numpy() for _, part in found.groupby("model")]
-    np.testing.assert_array_equal(*starts)
+def test_the_flow_returns_to_minima_and_leaves_maxima_and_new_saddles():
+    found = neighbours(FlowSettings(**FLOW)).set_index("point")
+    share = found["back"] / found["starts"]
+    assert (share[["global minimum", "local minimum"]] == 1).all()
+    assert (share[["local maximum", "saddle, a e^2 = -1"]] == 0).all()
+    assert share[["saddle", "saddle, e = 0"]].between(0.2, 0.5).all()
 
 
 def test_a_shown_path_is_where_the_flow_is_at_each_of_its_times():
-    settings = LTG.flow.but(
-        chains=[{"p": chain.p, "q": chain.q} for chain in (BELOW, ABOVE)],
-        sigmas=[0.1, 1.0],
-        frames=3,
-        trajectories=4,
-    )
-    found = shown_paths(settings)
+    found = shown_paths(FlowSettings(**FLOW))
     for side, chain in (("below", BELOW), ("above", ABOVE)):
-        path = torch.from_numpy(found[f"plane_{side}"])
-        for time, position in zip(found[f"time_{side}"], path, strict=True):
-            ends = integrate(lambda x, c=chain: canonical.flow(x, c), path[0], until=time)
-            torch.testing.assert_close(position, ends.theta, atol=1e-5, rtol=0)
+        path = found[f"plane_{side}"]
+        assert path.shape == (4, 2, 4)
+        first = flow(chain, path[0], until=0.01)
+        np.testing.assert_allclose(path[1], first.theta, atol=1e-6)
+        loss = canonical.loss(canonical.logit_gap(*path.transpose(1, 0, 2)), chain)
+        assert (np.diff(loss, axis=0) < 1e-9).all()
+
+
+def config(block: str) -> dict:
+    root = Path(__file__).resolve().parents[2]
+    return yaml.safe_load((root / "config.yaml").read_text())["local_to_global"][block]
+
+
+@pytest.mark.parametrize(
+    ("block", "model", "change", "said"),
+    [
+        ("flow", FlowSettings, {"chains": [{"p": 0.3, "q": 0.7}]}, "p \\+ q = 1 makes the symbols"),
+        ("flow", FlowSettings, {"chains": [*CHAINS, CHAINS[0]]}, "0.2 0.3 is given twice"),
+        ("flow", FlowSettings, {"chains": [CHAINS[0], {"p": 0.1, "q": 0.1}]}, "at least one with"),
+        ("flow", FlowSettings, {"sigmas": [1.0, 0.1]}, "ascending order"),
+        ("transformer", TransformerSettings, {"snapshots": [5000]}, "comes after the last of"),
+        ("trap", TrapSettings, {"chains": [CHAINS[0]]}, r"p = 0.2, q = 0.3: p \+ q must exceed 1"),
+        ("trap", TrapSettings, {"everywhere": [{"name": "paper's start"}]}, "has this row already"),
+        ("trap", TrapSettings, {"everywhere": [{"name": "x", "embedding_rows": 2}]}, "must be 1"),
+        ("trap", TrapSettings, {"everywhere": [{"name": "x", "rate": 2}]}, "unknown key 'rate'"),
+    ],
+)
+def test_settings_that_make_no_experiment_are_refused(block, model, change, said):
+    with pytest.raises(ValueError, match=said):
+        model(**(config(block) | change))

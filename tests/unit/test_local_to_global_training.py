@@ -1,83 +1,87 @@
-"""Claims about the transformers of Makkuva et al. (2024): starts, schedule, what training does."""
+"""Claims about the transformers: starts, schedule, what training does, escapes from the trap."""
 
+import math
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
-from torch.nn import functional
 
-from onelayer.compute.checkpoint import Checkpoint
-from onelayer.compute.ensemble import RunRandom
-from onelayer.compute.execution import Execution
+from onelayer.ensemble import RunRandom
+from onelayer.ensemble.execution import Checkpoint, Execution
 from onelayer.errors import OnelayerError
-from onelayer.papers.local_to_global import canonical, initialisation, training
-from onelayer.papers.local_to_global.attention import attention
-from onelayer.papers.local_to_global.chain import Chain
-from onelayer.papers.local_to_global.schedule import one_cycle
-from onelayer.settings.local_to_global import EnsembleSettings, Variant
-from onelayer.settings.root import default_settings
+from onelayer.local_to_global import canonical, training
+from onelayer.local_to_global.attention import attention
+from onelayer.local_to_global.chain import Chain
+from onelayer.local_to_global.initialisation import STARTS
+from onelayer.local_to_global.outcomes import (
+    claimed_model,
+    crossing,
+    earlier_rows,
+    escape,
+    median_time,
+    not_trained,
+    trap_rows,
+)
+from onelayer.local_to_global.trap import curvature, train_trap
+from onelayer.settings.local_to_global import (
+    EnsembleSettings,
+    TrainingSettings,
+    TrapSettings,
+    Variant,
+)
 
-LTG = default_settings().local_to_global
-CHAIN = {"p": 0.5, "q": 0.8}
-
-
+CHAIN = Chain(0.5, 0.8)
+HIGH, LOW = CHAIN.unigram_entropy, CHAIN.bigram_entropy
+BASE = TrainingSettings(
+    sequence_length=16, batch=4, d=8, iterations=6, optimizer="adamw", lr=2e-3, warm_up=0.02,
+    weight_decay=0, layer_norm=False, embedding_rows=1,
+)  # fmt: skip
 STANDARD, PAPER = Variant(name="a"), Variant(name="b", initialisation="paper")
 
 
-def small(**changes) -> EnsembleSettings:
-    base = LTG.transformer.training.but(sequence_length=16, batch=4, iterations=6, **changes)
-    return EnsembleSettings.of_fields(
-        LTG.transformer, chain=CHAIN, training=base, seeds=2, evaluate_every=3
-    )
+def small(evaluate_every: int = 3, **changes) -> EnsembleSettings:
+    how = {"seeds": 2, "evaluate_every": evaluate_every, "evaluate_on": 16, "device": "cpu"}
+    return EnsembleSettings(training=BASE.model_copy(update=changes), **how)
+
+
+def trained(group: list[Variant], settings: EnsembleSettings) -> pd.DataFrame:
+    return training.curves(group, training.train_group(group, settings, CHAIN), settings.seeds)
 
 
 def test_the_paper_start_with_a_quarter_is_the_canonical_point():
     """f(1) - f(0) of the constant start, from its definition: e.z of both symbols."""
-    parameters = initialisation.paper(RunRandom([0]), 4, 8, W=0.25)
+    parameters = STARTS["paper_canonical"](RunRandom([0]), 4, 8)
     e, W_1, W_2 = (parameters[name][0].double().numpy() for name in ("e", "W_1", "W_2"))
     gap = [e @ (z + W_2 @ np.maximum(W_1 @ z, 0)) for z in (e / 2, -e / 2)]
-    expected = canonical.logit_gap(np.sqrt(2.0), -2.0)
-    assert gap[0] - gap[1] == pytest.approx(expected, rel=1e-6)
+    assert gap[0] - gap[1] == pytest.approx(canonical.logit_gap(np.sqrt(2.0), -2.0), rel=1e-6)
 
 
 def test_starts_have_the_size_and_the_rank_they_should():
     random = RunRandom(range(400))
-    standard = initialisation.standard(random, 16, 8)
-    one = initialisation.rank_one(random, 16, 8)
+    standard, one = (STARTS[name](random, 16, 8) for name in ("standard", "rank_one"))
     for name in ("e", "W_Q", "W_O", "W_1", "W_2"):
         size = [p[name].square().sum().item() / 400 for p in (standard, one)]
         assert size[0] == pytest.approx(size[1], rel=0.35), name
-    for name in ("W_Q", "W_K", "W_V", "W_O", "W_1", "W_2"):
-        assert standard[name].std().item() == pytest.approx(
-            0.02 / 2**0.5 if name in ("W_O", "W_2") else 0.02, rel=0.05
-        )
+    for name in training.MATRICES:
+        std = 0.02 / 2**0.5 if name in ("W_O", "W_2") else 0.02
+        assert standard[name].std().item() == pytest.approx(std, rel=0.05)
         assert (training.top_share(one[name]) > 1 - 1e-5).all(), name
         assert (training.top_share(standard[name]) < 0.9).all(), name
     assert torch.equal(one["wpe"], (-one["e"] / 2)[:, None].expand(-1, 16, -1))
 
 
-def test_two_constant_rows_embed_both_symbols_alike():
-    rows = initialisation.paper(RunRandom([0]), 4, 8, rows=2)["rows"]
-    assert torch.equal(rows[:, 0], rows[:, 1])
-
-
 def test_the_schedule_rises_to_1_and_falls_to_a_tenth():
-    factor = one_cycle(1000, 0.02)
-    rates = [factor(step) for step in range(1000)]
+    rates = [training.one_cycle(1000, 0.02)(step) for step in range(1000)]
     assert rates[0] == pytest.approx(0.01) and rates[20] == pytest.approx(1)
     assert rates[-1] == pytest.approx(0.1)
     assert np.all(np.diff(rates[:21]) > 0) and np.all(np.diff(rates[20:]) < 0)
 
 
-def test_a_variant_changes_what_it_names_and_nothing_else():
-    base = LTG.transformer.training
-    shorter = Variant(name="x", sequence_length=64, weight_decay=0.1)
-    changed = shorter.applied(base)
-    assert changed == base.model_copy(update={"sequence_length": 64, "weight_decay": 0.1})
-    fewer = Variant(name="y", batch=8)
-    groups = training.groups_of([STANDARD, shorter, fewer, PAPER], base)
+def test_variants_of_one_shape_train_together():
+    shorter, fewer = Variant(name="x", sequence_length=64), Variant(name="y", batch=8)
+    groups = training.groups_of([STANDARD, shorter, fewer, PAPER], BASE)
     assert groups == [[STANDARD, PAPER], [shorter], [fewer]]
 
 
@@ -85,12 +89,8 @@ def test_a_variant_changes_what_it_names_and_nothing_else():
     "changes", [{}, {"layer_norm": True}, {"embedding_rows": 2}, {"optimizer": "sgd"}]
 )
 def test_a_run_is_the_same_alone_and_beside_other_variants(changes):
-    settings = small(**changes)
-    decayed = PAPER.model_copy(update={"weight_decay": 0.1})
-    both = [STANDARD, decayed]
-    assert training.groups_of(both, settings.training) == [both]
-    together = training.curves(both, training.train_group(both, settings), 2)
-    single = training.curves([decayed], training.train_group([decayed], settings), 2)
+    settings, decayed = small(**changes), PAPER.model_copy(update={"weight_decay": 0.1})
+    together, single = trained([STANDARD, decayed], settings), trained([decayed], settings)
     part = together[together["variant"] == "b"].reset_index(drop=True)
     assert list(part["iteration"].unique()) == [0, 3, 6]
     for name in ("loss", "W_1_share", "W_V_share"):
@@ -98,7 +98,7 @@ def test_a_run_is_the_same_alone_and_beside_other_variants(changes):
 
 
 def test_matrices_decay_and_biases_and_gains_do_not():
-    base = small(layer_norm=True, weight_decay=0.1).training
+    base = BASE.model_copy(update={"layer_norm": True, "weight_decay": 0.1})
     start = training._start("standard", base, RunRandom([0]))
     decay = training._optimizer([base], 1, start).weight_decay
     free = {name for name, value in decay.items() if value == 0}
@@ -119,7 +119,7 @@ def test_variants_go_on_where_a_killed_training_stopped(tmp_path: Path):
     def train(own: str = "it") -> pd.DataFrame:
         lengths.clear()
         execution = Execution(checkpoint=Checkpoint(tmp_path / "state", own), progress=progress)
-        return training.train_variants(variants, small(), execution)
+        return training.train_variants(variants, small(), CHAIN, execution)
 
     expected = train()
     for own, left in (("it", [0, 9]), ("other settings", [6, 9])):
@@ -134,58 +134,122 @@ def test_variants_go_on_where_a_killed_training_stopped(tmp_path: Path):
 
 
 def test_held_out_sequences_of_one_symbol_are_refused():
-    short = LTG.transformer.training.but(sequence_length=8)
-    rare = EnsembleSettings.of_fields(
-        LTG.transformer, chain={"p": 1e-6, "q": 0.5}, training=short, evaluate_on=1
-    )
-    with pytest.raises(OnelayerError, match=r"evaluate_on = 1: .* hold one symbol only"):
-        training.train_group([STANDARD], rare)
+    with pytest.raises(OnelayerError, match=r"evaluate_on = 16: .* hold one symbol only"):
+        training.train_group([STANDARD], small(), Chain(1e-9, 0.5))
 
 
 def test_the_paper_start_passes_the_unigram_entropy_and_the_standard_start_does_not():
     """At a sixteenth of the published sequence length; both end with W_1 of rank one."""
-    chain = Chain(**CHAIN)
-    base = LTG.transformer.training.but(sequence_length=64, batch=16, iterations=400)
-    settings = EnsembleSettings.of_fields(
-        LTG.transformer, chain=CHAIN, training=base, seeds=2, evaluate_every=100
-    )
-    group = [STANDARD, PAPER]
-    curves = training.curves(group, training.train_group(group, settings), 2)
+    settings = small(evaluate_every=100, sequence_length=64, batch=16, iterations=400)
+    curves = trained([STANDARD, PAPER], settings)
     last = curves[curves["iteration"] == 400]
     paper = last[last["variant"] == PAPER.name]
-    assert (paper["loss"] < chain.unigram_entropy - 0.01).all()
-    assert (paper["W_1_share"] > 0.99).all()
+    assert (paper["loss"] < HIGH - 0.01).all() and (paper["W_1_share"] > 0.99).all()
     standard = curves[(curves["variant"] == STANDARD.name) & (curves["iteration"] >= 100)]
-    assert (abs(standard["loss"] - chain.unigram_entropy) < 0.01).all()
-    assert (standard["W_1_share"] > 0.9).all()
-
-
-@pytest.mark.parametrize("T", [5, 64, 200])
-def test_attention_over_two_vectors_is_attention_over_what_the_sequences_hold(T):
-    torch.manual_seed(0)
-    q, k, v = (torch.randn(2, T, 2, 4, dtype=torch.float64, requires_grad=True) for _ in range(3))
-    x = torch.rand(2, 3, T) < 0.4
-    place = x.long()[..., None, None].expand(-1, -1, -1, 1, 4)
-    held = [
-        part.unsqueeze(1).expand(-1, 3, -1, -1, -1).gather(3, place).squeeze(3)
-        for part in (q, k, v)
-    ]
-    slow = functional.scaled_dot_product_attention(*held, is_causal=True)
-    fast = attention(q, k, v, x)
-    torch.testing.assert_close(fast, slow, rtol=1e-9, atol=1e-12)
-    above = torch.randn_like(slow)
-    for ours, theirs in zip(
-        torch.autograd.grad(fast, [q, k, v], above),
-        torch.autograd.grad(slow, [q, k, v], above),
-        strict=True,
-    ):
-        torch.testing.assert_close(ours, theirs, rtol=1e-9, atol=1e-12)
+    assert (abs(standard["loss"] - HIGH) < 0.01).all() and (standard["W_1_share"] > 0.9).all()
 
 
 def test_attention_to_keys_far_below_the_best_stays_finite():
-    q = torch.zeros(1, 3, 2, 1)
-    q[:] = 1.0
+    q, v = torch.ones(1, 3, 2, 1), torch.tensor([1.0, 2.0]).repeat(3, 1).reshape(1, 3, 2, 1)
     k = torch.tensor([0.0, 500.0]).repeat(3, 1).reshape(1, 3, 2, 1)
-    v = torch.tensor([1.0, 2.0]).repeat(3, 1).reshape(1, 3, 2, 1)
     mixed = attention(q, k, v, torch.tensor([[[False, False, True]]]))
-    torch.testing.assert_close(mixed.flatten(), torch.tensor([1.0, 1.0, 2.0]))
+    assert torch.isfinite(mixed).all() and mixed[0, 0, 2].item() == pytest.approx(2)
+
+
+def test_without_weights_the_curvature_is_what_theorem_2_gives():
+    zero = {n: torch.zeros_like(t) for n, t in STARTS["standard"](RunRandom([0, 1]), 4, 3).items()}
+    x = torch.rand(1, 64, 4, generator=torch.Generator().manual_seed(0)) < CHAIN.pi1
+    found = curvature(zero, x.expand(2, -1, -1), CHAIN)
+    assert found.tolist() == pytest.approx([1, 1], abs=1e-12)
+    below = curvature(zero, x.expand(2, -1, -1), Chain(0.2, 0.3))
+    assert below.tolist() == pytest.approx([-1, -1], abs=1e-12)
+
+
+def test_a_standard_start_begins_at_the_curvature_of_theorem_2_on_every_chain():
+    chains = [{"p": 0.9, "q": 0.9}, {"p": 0.5, "q": 0.8}]
+    base = small(evaluate_every=20, sequence_length=8, iterations=20).model_dump()
+    fast = [{"name": "fast", "lr": 0.008}]
+    curves = train_trap(TrapSettings(**base, chains=chains, everywhere=fast))
+    assert (
+        curves.groupby("p")["variant"].unique().map(list).tolist()
+        == [["standard start", "paper's start", "fast"]] * 2
+    )
+    first = curves[(curves["iteration"] == 0) & (curves["variant"] == "standard start")]
+    assert first["curvature"].between(0.9, 1.1).all() and np.isfinite(curves["loss"]).all()
+
+
+def test_the_paper_claims_the_bigram_model_of_small_starts_below_1_and_of_its_own_above():
+    below = Chain(0.2, 0.3)
+    assert [claimed_model(start, CHAIN) for start in STARTS] == ["unigram"] * 2 + ["bigram"] * 2
+    assert [claimed_model(start, below) for start in STARTS] == ["bigram"] * 2 + ["unigram"] * 2
+
+
+def runs(*seeds: tuple[float, float]) -> pd.DataFrame:
+    """Seeds by their loss and curvature in the end; they go there in three looks."""
+    rows = []
+    for seed, (loss, bent) in enumerate(seeds):
+        for iteration, part in ((0, 0.0), (20, 0.5), (40, 1.0)):
+            rows.append((seed, iteration, HIGH + part * (loss - HIGH), 1 + part * (bent - 1)))
+    return pd.DataFrame(rows, columns=["seed", "iteration", "loss", "curvature"])
+
+
+def test_those_that_stay_are_told_from_those_that_leave():
+    stay = trap_rows(runs((HIGH, 0.8), (HIGH, 0.9), (HIGH, 0.85)), CHAIN)
+    assert (stay["trapped_share"]["value"], stay["escape_share"]["value"]) == (1, 0)
+    assert stay["curvature_where_trapped"]["value"] == pytest.approx(0.85)
+    assert stay["curvature_before_escape"]["state"] == "not reached"
+    assert stay["escape_iteration"]["state"] == "not reached"
+    # The escape is at iteration 20, and the run was last at the unigram model at the start.
+    leave = trap_rows(runs((LOW, -1.0), (LOW, -1.2), (LOW, -1.1)), CHAIN)
+    assert leave["escape_iteration"]["value"] == 20 and leave["way_closed"]["value"] == 1
+    assert leave["curvature_before_escape"]["value"] == 1
+
+
+def test_of_runs_still_above_the_unigram_model_or_diverged_no_way_is_judged():
+    for last in (HIGH + 0.02, np.nan):
+        rows = trap_rows(runs((HIGH, 0.8), (HIGH, 0.8), (last, 0.8)), CHAIN)
+        assert rows["way_closed"]["state"] == "not reached"
+    assert not_trained(runs((HIGH, 0.8)), CHAIN) == {"state": "not reached"}  # stood still
+    assert not_trained(runs((LOW, 0.8)), CHAIN) == {}
+
+
+def test_an_escape_lasts_to_the_end():
+    run = runs((LOW, 0.0))
+    assert escape(run, CHAIN) == 20
+    run.loc[run["iteration"] == 40, "loss"] = HIGH
+    assert escape(run, CHAIN) == np.inf
+
+
+def test_the_median_counts_those_that_stay_as_last():
+    assert median_time(np.array([np.inf, 30, 10, 20, np.inf]))["value"] == 30
+    assert median_time(np.array([np.inf, np.inf, 10.0]))["state"] == "not reached"
+    assert np.isnan(median_time(np.array([1.0, 2, 3, 4, 5, np.inf]))["high"])
+
+
+@pytest.mark.parametrize("steepness", [0.1, 0.2, 0.4])
+def test_between_two_looks_the_escape_is_where_an_exponential_crosses(steepness):
+    """By looks at every iteration, of runs that leave exponentially and come to rest below."""
+    every, errors = np.arange(201), []
+    for leaves in np.arange(100, 120, 0.5):
+        loss = HIGH - (HIGH - LOW) / (1 + 9 * np.exp(-steepness * (every - leaves)))
+        run = pd.DataFrame({"iteration": every, "loss": loss})
+        assert crossing(run, CHAIN) == pytest.approx(leaves, abs=0.05)
+        errors.append(crossing(run[::20], CHAIN) - leaves)
+    assert abs(np.mean(errors)) < 1 and np.max(np.abs(errors)) < 5
+
+
+def test_rates_and_batches_are_compared_with_the_next_lower_seed_by_seed():
+    changes = {"slow": {}, "fast": {"lr": 0.008}, "faster": {"lr": 0.032}}
+    changes["few"] = {"lr": 0.008, "batch": 2}
+    trainings = {name: BASE.model_copy(update=change) for name, change in changes.items()}
+    inf = math.inf
+    times = {"slow": [inf, inf, 90], "fast": [40, 50, 60], "faster": [10, 60, 5]}
+    times = {name: np.array(t) for name, t in (times | {"few": [60, 50, 20]}).items()}
+    rows = {(r["variant"], r["quantity"]): r["value"] for r in earlier_rows(times, trainings)}
+    assert rows == {
+        ("fast", "earlier_by_rate"): 1,
+        ("faster", "earlier_by_rate"): pytest.approx(2 / 3),
+        ("fast", "earlier_by_batch"): pytest.approx(1 / 3),
+    }
+    stay = dict.fromkeys(("slow", "fast"), np.array([inf, inf]))
+    assert [row["state"] for row in earlier_rows(stay, trainings)] == ["not reached"]

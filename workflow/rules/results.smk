@@ -1,84 +1,105 @@
-# What is written last: the scoreboard, the crate, the index of all tables and figures. And the
-# targets: each result by its name, each paper and its parts by theirs.
-decisive = {finding.table for findings in CLAIMS.values() for finding in findings}
-step(
-    "tabulate_scoreboard",
-    (500, 5),
-    {"tables": declared("table", "all_papers/scoreboard", "Scoreboard", "table: every claim")},
-    reads={
-        # Of claims whose tables these settings leave out it says so.
-        "judged": [f"{made.base}.csv" for made in results.made("table") if made.name in decisive]
-    },
-    localrule=True,
-)
+# What is written last: the scoreboard, and the index of all results. Included after all other
+# rules, whose captions it collects.
+import sys
+from pathlib import Path
+
+from onelayer.errors import OnelayerError
+from onelayer.evidence.claims import load as load_claims
+
+WORKFLOW = Path(workflow.basedir, "workflow")
+try:
+    CLAIMS = load_claims(WORKFLOW / "claims.yaml", TABLES, WORKFLOW / "reference")
+except OnelayerError as error:
+    sys.exit(str(error))
 
 
-with in_one_line():
-    results.check()
-    check_findings(FINDINGS, results.names("table"), Path(reference))
-
-
-step(
-    "write_crate",
-    (500, 5),
-    {"metadata": "results/ro-crate-metadata.json"},
-    reads={
-        "results": [file for kind in FORMS for made in results.made(kind) for file in made.files]
-    },
-    localrule=True,
-)
-step(
-    "write_index",
-    (500, 5),
-    {
-        "index": "results/index.md",
-        "verdicts": report(
-            "results/verdicts.html", category="Verdicts", labels={"result": "counts"}
-        ),
-        "overview": "results/overview.html",
-    },
-    reads={
-        "tables": [f"{table.base}.csv" for table in results.made("table")],
-        "figures": [f"{figure.base}.png" for figure in results.made("figure")],
-        "animations": [f"{animation.base}.gif" for animation in results.made("animation")],
-        "captions": sorted({f"{captions}/{r.caption}.rst" for r in results.declared.values()}),
-        "findings": "results/findings.md",
-    },
-    localrule=True,
-    captions={r.base: r.caption for r in results.declared.values()},
-)
-step(
-    "write_findings",
-    (500, 5),
-    {"findings": "results/findings.md"},
-    reads={
-        "tables": [f"{table.base}.csv" for table in results.made("table")],
-        "predictions": predictions,
-    },
-    localrule=True,
-    figures=[figure.name for figure in results.made("figure")],
-)
-made_by_themselves = {declaration.rule for declaration in declarations}
-for target, files in results.targets().items():
-    if target in made_by_themselves:
-        continue
-
-    rule:
-        name:
-            target
-        input:
-            files,
-        localrule: True
-
-
-# What docs/reference/sums.json has the sums of. The stability table measures how far bytes differ.
-rule same_bytes:
+rule scoreboard:
     input:
-        tables=[f"{t.base}.csv" for t in results.made("table") if t.folder != "stability"],
+        tables=sorted({table(claim["table"])[0] for claim in CLAIMS}),
+    output:
+        table=table("all_papers/scoreboard"),
+        figure=figure("all_papers/scoreboard"),
+        findings="results/findings.md",
+    log:
+        "results/logs/scoreboard.log",
+    benchmark:
+        "results/benchmarks/scoreboard.tsv"
+    localrule: True
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=5,
+    params:
+        claims=CLAIMS,
+        code=code("scoreboard"),
+        caption="Every claim of the four papers by verdict, with the number of claims. Stand-ins "
+        "are smaller or other models, or other texts, than the paper's.",
+    message:
+        "Judge every claim of the papers"
+    script:
+        "../../scripts/scoreboard.py"
+
+
+rule write_index:
+    input:
+        board=rules.scoreboard.output.table[0],
+        tables=[f"results/tables/{name}.csv" for name in TABLES],
+        figures=[f"results/figures/{name}.png" for name in FIGURES],
+    output:
+        index="results/index.md",
+        summary="results/summary.txt",
+        settings="results/settings.yaml",
+    log:
+        "results/logs/write_index.log",
+    benchmark:
+        "results/benchmarks/write_index.tsv"
+    localrule: True
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=5,
+    params:
+        settings=dump(settings),
+        # Of every rule that shows something: its caption, then its tables and figures.
+        shown=[
+            [rule.params.get("caption", ""), *files]
+            for rule in workflow.rules
+            if (files := [str(f) for f in rule.output if f.endswith((".csv", ".png"))])
+        ],
+        code=code("write_index"),
+    message:
+        "Write the index of all results"
+    script:
+        "../../scripts/write_index.py"
+
+
+# In the order of the workflow: the first line that `sha256sum --check` refuses is the first step
+# whose bytes differ.
+rule sums:
+    input:
         models=[
             f"results/models/{checkpoint}/model.safetensors"
             for name, model in settings.models.items()
-            if model.source == "pretrain"
-            for checkpoint in settings.checkpoints(name)
+            if model.source == "pretrain" and name in settings.topic_structure.wikipedia.models
+            for checkpoint in model.checkpoints(name)
         ],
+        tables=[f"results/tables/{name}.csv" for name in TABLES],
+    output:
+        sums="results/SHA256SUMS",
+    log:
+        "results/logs/sums.log",
     localrule: True
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: 1
+    resources:
+        mem_mb=100,
+        runtime=5,
+    message:
+        "Write the sums of weights and tables"
+    shell:
+        "sha256sum {input} > {output} 2> {log}"

@@ -1,59 +1,216 @@
 # Tian, Wang, Chen & Du (2023), Scan and Snap: simulations, and a language model.
 scan_snap = settings.scan_snap
-simulations = ["scan", "entropy_sweep", "phase_map", "transition", "rest"]
-trainings = [training.name for training in scan_snap.language_model.trainings]
-wikitext = [name for name, corpus in settings.corpora.items() if corpus.parse.format == "wikitext"]
-own_text = scan_snap.language_model.of_the_paper(wikitext)
-every["training"] = trainings
+text_trainings = [training.name for training in scan_snap.language_model.trainings]
 
 
-wildcard_constraints:
-    simulation="|".join(simulations),
-    training=one_of(trainings),
+rule simulate_scan_snap:
+    output:
+        attention="results/scan_snap/{simulation}.parquet",
+    log:
+        "results/logs/simulate_scan_snap/{simulation}.log",
+    benchmark:
+        "results/benchmarks/simulate_scan_snap/{simulation}.tsv"
+    wildcard_constraints:
+        simulation="scan|rest|entropy_sweep|transition",
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: lambda w: getattr(scan_snap, w.simulation).threads
+    resources:
+        mem_mb=lambda w, attempt: 1500 * attempt,
+        runtime=lambda w, attempt: 60 * attempt,
+    params:
+        settings=lambda w: dump(getattr(scan_snap, w.simulation)),
+        code=code("simulate_scan_snap"),
+    message:
+        "Train one-layer transformers on synthetic sequences [{wildcards.simulation}]"
+    script:
+        "../../scripts/simulate_scan_snap.py"
 
 
-step(
-    "simulate_scan_snap/{simulation}",
-    (1500, 60, lambda w: getattr(scan_snap, w.simulation).device),
-    {"attention": "results/scan_snap/{simulation}.parquet"},
-    lambda w: getattr(scan_snap, w.simulation),
-    cores=lambda w: getattr(scan_snap, w.simulation).threads,
-)
+rule simulate_slow_transitions:
+    output:
+        attention="results/scan_snap/slow_transitions.parquet",
+    log:
+        "results/logs/simulate_slow_transitions.log",
+    benchmark:
+        "results/benchmarks/simulate_slow_transitions.tsv"
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: scan_snap.transition.threads
+    resources:
+        mem_mb=lambda w, attempt: 1500 * attempt,
+        runtime=lambda w, attempt: 60 * attempt,
+    params:
+        settings=dict(
+            transition=dump(scan_snap.transition),
+            slow=dump(scan_snap.slow_transition),
+            threads=scan_snap.transition.threads,
+        ),
+        code=code("simulate_slow_transitions"),
+    message:
+        "Train through the phase transition at smaller learning rates"
+    script:
+        "../../scripts/simulate_slow_transitions.py"
 
 
-(
-    scan_simulation,
-    entropy_sweep_simulation,
-    phase_map_simulation,
-    transition_simulation,
-    rest_simulation,
-) = expand(rules.simulate_scan_snap.output.attention, simulation=simulations)
+rule train_text_model:
+    input:
+        articles=lambda w: (
+            f"results/corpora/{scan_snap.language_model.of(w.training).corpus}/articles.parquet"
+        ),
+    output:
+        measures="results/scan_snap/language_model/{training}.parquet",
+        maps="results/scan_snap/language_model/{training}.npz",
+    log:
+        "results/logs/train_text_model/{training}.log",
+    benchmark:
+        "results/benchmarks/train_text_model/{training}.tsv"
+    wildcard_constraints:
+        training="|".join(text_trainings),
+    priority: 1
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: scan_snap.language_model.threads
+    resources:
+        # Logits of all seeds at once grow with the vocabulary.
+        mem_mb=lambda w, attempt: (
+            attempt * (1500 + settings.scan_snap.language_model.vocabulary // 10)
+        ),
+        runtime=lambda w, attempt: 60 * attempt,
+        gpu=gpus(scan_snap.language_model),
+    params:
+        settings=lambda w: dump(scan_snap.language_model.of(w.training)),
+        code=code("train_text_model"),
+    message:
+        "Train the one-layer causal transformer on articles [{wildcards.training}]"
+    script:
+        "../../scripts/train_text_model.py"
 
 
-step(
-    "simulate_scan_snap_assumptions",
-    (1500, 60),
-    {"attention": "results/scan_snap/assumptions.parquet"},
-    scan=scan_snap.changed_scan,
-    changes=scan_snap.assumptions,
-    device=scan_snap.scan.device,
-    threads=scan_snap.scan.threads,
-)
-step(
-    "simulate_slow_transitions",
-    (1500, 60),
-    {"attention": "results/scan_snap/slow_transitions.parquet"},
-    transition=scan_snap.transition,
-    slow=scan_snap.slow_transition,
-    device=scan_snap.transition.device,
-    threads=scan_snap.transition.threads,
-)
-step(
-    "train_text_model/{training}",
-    (2500, 60, scan_snap.language_model.device),
-    below("results/scan_snap/language_model", measures="{training}.parquet", maps="{training}.npz"),
-    lambda w: scan_snap.language_model.of(w.training),
-    reads={"articles": lambda w: articles_of(scan_snap.language_model.of(w.training).corpus)},
-    cores=scan_snap.language_model.threads,
-    priority=1,
-)
+rule show_scan:
+    input:
+        scan="results/scan_snap/scan.parquet",
+        rest="results/scan_snap/rest.parquet",
+    output:
+        table=table("scan_snap/scan"),
+        figure=figure("scan_snap/scan"),
+    log:
+        "results/logs/show_scan.log",
+    benchmark:
+        "results/benchmarks/show_scan.tsv"
+    localrule: True
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        settings=dict(
+            scan=scan_snap.scan.iterations,
+            rest=scan_snap.rest.iterations,
+        ),
+        code=code("show_scan"),
+        caption="Attention of one sequence class over training (Fig. 4): common tokens lose, "
+        "distinct tokens gain in the order of their frequency, then attention comes to rest; "
+        "beside slower and frozen decoders.",
+    message:
+        "Show attention of one sequence class over training"
+    script:
+        "../../scripts/show_scan.py"
+
+
+rule show_entropy_sweep:
+    input:
+        simulated="results/scan_snap/entropy_sweep.parquet",
+    output:
+        table=table("scan_snap/entropy_sweep"),
+        figure=figure("scan_snap/entropy_sweep"),
+    log:
+        "results/logs/show_entropy_sweep.log",
+    benchmark:
+        "results/benchmarks/show_entropy_sweep.tsv"
+    localrule: True
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        published=repository_file("reference/scan_snap_figure6.csv"),
+        settings=dict(iterations=scan_snap.entropy_sweep.iterations),
+        code=code("show_entropy_sweep"),
+        caption="Entropy of attention on a class's distinct tokens against lr_Y/lr_Z (Fig. 6), "
+        "ours and the published values.",
+    message:
+        "Show entropy of attention by learning rates beside the published values"
+    script:
+        "../../scripts/show_entropy_sweep.py"
+
+
+rule show_phase_transition:
+    input:
+        transition="results/scan_snap/transition.parquet",
+        slow="results/scan_snap/slow_transitions.parquet",
+    output:
+        table=table("scan_snap/phase_transition"),
+        figure=figure("scan_snap/phase_transition"),
+    log:
+        "results/logs/show_phase_transition.log",
+    benchmark:
+        "results/benchmarks/show_phase_transition.tsv"
+    localrule: True
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        settings=dict(momentum=scan_snap.transition.momentum),
+        code=code("show_phase_transition"),
+        caption="When attention stops gathering speed, against both learning rates, and how that "
+        "time scales where they are small.",
+    message:
+        "Show the time of the phase transition by learning rates"
+    script:
+        "../../scripts/show_phase_transition.py"
+
+
+rule show_text_attention:
+    input:
+        measures=expand(
+            "results/scan_snap/language_model/{training}.parquet", training=text_trainings
+        ),
+        maps=expand("results/scan_snap/language_model/{training}.npz", training=text_trainings),
+    output:
+        table=table("scan_snap/text"),
+        figure=figure("scan_snap/text"),
+    log:
+        "results/logs/show_text_attention.log",
+    benchmark:
+        "results/benchmarks/show_text_attention.tsv"
+    localrule: True
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        settings=dict(
+            trainings=text_trainings,
+            names=[
+                f"{training.name} ({training.optimizer})"
+                for training in scan_snap.language_model.trainings
+            ],
+            length=scan_snap.language_model.length,
+        ),
+        code=code("show_text_attention"),
+        caption="Attention of a one-layer transformer trained on articles (Fig. 7): maps of one "
+        "held-out sequence, entropy over training, and attention by token frequency.",
+    message:
+        "Show attention on real text over training"
+    script:
+        "../../scripts/show_text_attention.py"

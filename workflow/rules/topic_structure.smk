@@ -1,59 +1,233 @@
-# Li, Li & Risteski (2023) on Wikipedia: what its tables and figures read, see onelayer.papers.
-wikipedia = settings.topic_structure.wikipedia
-overlaps = settings.topics.ambiguity.overlaps
-probed_models = named(wikipedia.models)
-pretrained_models = [m for m in probed_models if m["settings"].source == "pretrain"]
-# What random models are like: each is a control of the published effect of that model.
-random_models = [m["name"] for m in probed_models if m["settings"].source == "random"]
-original_models = named(dict.fromkeys(settings.models[name].like for name in random_models))
+# Li, Li & Risteski (2023) on Wikipedia: tables, figures and the page to read. What they read is made
+# in probe.smk.
+
+
+rule show_wikipedia:
+    input:
+        measures=measured(rules.measure_model.output.measures, wikipedia.models),
+        histories=[path for model in wikipedia.models for path in histories(model)],
+    output:
+        disjoint=table("topic_structure/wikipedia_disjoint"),
+        overlapping=table("topic_structure/wikipedia_overlapping"),
+        figure=figure("topic_structure/wikipedia_ratios"),
+    log:
+        "results/logs/show_wikipedia.log",
+    benchmark:
+        "results/benchmarks/show_wikipedia.tsv"
+    priority: 3
+    localrule: True
+    conda:
+        "../../envs/onelayer.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=5,
+    params:
+        published=repository_file("reference/topic_structure_wikipedia.csv"),
+        settings={
+            "models": {name: dump(settings.models[name]) for name in wikipedia.models},
+            "thresholds": {t.label: t.published for t in settings.topics.ambiguity.thresholds},
+            "histories": {name: histories(name) for name in wikipedia.models},
+        },
+        code=code("show_wikipedia"),
+        caption="Mean attention (and cosine of embeddings) of pairs of words of one topic over that "
+        "of pairs of two, by model and number of words kept of each topic.",
+    message:
+        "Show the ratios of all models beside the published ones"
+    script:
+        "../../scripts/show_wikipedia.py"
+
+
+rule show_heads:
+    input:
+        heads=[
+            path
+            for model in wikipedia.models
+            for path in expand(
+                rules.probe_model.output.heads,
+                corpus=wikipedia.corpus,
+                checkpoint=checkpoints_of(model),
+            )
+        ],
+        measures=measured(rules.measure_model.output.measures, wikipedia.models),
+    output:
+        figure=figure("topic_structure/attention_heads"),
+    log:
+        "results/logs/show_heads.log",
+    benchmark:
+        "results/benchmarks/show_heads.tsv"
+    localrule: True
+    conda:
+        "../../envs/onelayer.yaml"
+    resources:
+        mem_mb=500,
+        runtime=5,
+    params:
+        settings={
+            "models": {
+                name: {
+                    "checkpoints": len(checkpoints_of(name)),
+                    "random": settings.models[name].source == "random",
+                }
+                for name in wikipedia.models
+            }
+        },
+        code=code("show_heads"),
+        caption="The attention ratio of every head by layer, at the tightest threshold, disjoint "
+        "topics. Lines: the ratio of all heads together, with its 95% interval.",
+    message:
+        "Show the ratio of every head"
+    script:
+        "../../scripts/show_heads.py"
+
+
+randoms = [name for name in wikipedia.models if settings.models[name].source == "random"]
 # Random embeddings all look the same: the first shows it.
-word_group_models = [m for m in wikipedia.models if m not in random_models[1:]]
-models_over_tokens = [*pretrained_models, *named(wikipedia.over_tokens.series)]
-measures_over_tokens = measured("snapshots", models_over_tokens)
-# A model with random weights predicts nothing.
-trained_models = [m for m in probed_models if m["settings"].source != "random"]
-removal_losses = measured("head_removal", trained_models)
+word_group_models = [name for name in wikipedia.models if name not in randoms[1:]]
 
 
-wildcard_constraints:
-    overlap="disjoint|overlapping",
+rule show_word_groups:
+    input:
+        embeddings=[
+            f"results/probe/{wikipedia.corpus}/{checkpoints_of(name)[0]}/embeddings.parquet"
+            for name in word_group_models
+        ],
+    output:
+        figure=figure("topic_structure/word_groups"),
+    log:
+        "results/logs/show_word_groups.log",
+    benchmark:
+        "results/benchmarks/show_word_groups.tsv"
+    localrule: True
+    conda:
+        "../../envs/onelayer.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=5,
+    params:
+        settings={
+            "models": word_group_models,
+            "groups": [dump(group) for group in wikipedia.word_groups],
+        },
+        code=code("show_word_groups"),
+        caption="Dot products of the raw embeddings of nine words of three topics, over each "
+        "model's largest.",
+    message:
+        "Show the embeddings of nine words"
+    script:
+        "../../scripts/show_word_groups.py"
 
 
-held_out_topics = expand(
-    rules.measure_held_out_topics.output.coherence,
-    corpus=[wikipedia.corpus] if wikipedia.corpus in in_one_piece else [],
-)
-topic_models_compared = bool(held_out_topics and settings.topics.compared)
-pretraining_histories = [
-    f"results/pretraining/{training}/history.parquet"
-    for model in pretrained_models
-    for training in settings.checkpoints(model["name"])
-]
-words_of_groups, vectors_of_groups = (
-    of_first_checkpoints(pattern, wikipedia.corpus, word_group_models)
-    for pattern in (rules.probe_attention.output.words, rules.probe_attention.output.vectors)
-)
-every |= {"corpus": [wikipedia.corpus], "model": wikipedia.models}
-# Several articles an input: attention on articles, and on inputs of the training, or, where that had
-# articles one by one, of the first that had several.
-trained_on_inputs = named(wikipedia.topics_per_input.models)
-of_several = [m["name"] for m in trained_on_inputs if m["settings"].inputs]
-probed_inputs = trained_on_inputs if of_several else []
-measures_on_articles = measured("attention", probed_inputs)
-measures_at_snapshots = measured("snapshots", probed_inputs)
-measures_on_inputs = [
-    path
-    for m in probed_inputs
-    for path in measured(f"inputs_of_{m['name'] if m['settings'].inputs else of_several[0]}", [m])
-]
-# Values of all of them: those of the other tables, and those that read several articles an input.
-only_by_inputs = [
-    (model, at_snapshots)
-    for model, at_snapshots in zip(trained_on_inputs, measures_at_snapshots)
-    if model["name"] not in wikipedia.models
-]
-valued_models = [*probed_models, *(model for model, _ in only_by_inputs)]
-valued_over_tokens = [*models_over_tokens, *(model for model, _ in only_by_inputs)]
-values_over_tokens = [*measures_over_tokens, *(measured for _, measured in only_by_inputs)]
-circuits_of_models = measured("value_circuits", valued_models)
-attention_of_models = measured("attention", valued_models)
+rule show_inputs:
+    input:
+        articles=measured(rules.measure_model.output.measures, wikipedia.inputs.models),
+        inputs=measured(rules.measure_inputs.output.measures, wikipedia.inputs.models),
+        histories=[path for model in wikipedia.inputs.models for path in histories(model)],
+    output:
+        table=table("topic_structure/inputs"),
+        figure=figure("topic_structure/inputs"),
+    log:
+        "results/logs/show_inputs.log",
+    benchmark:
+        "results/benchmarks/show_inputs.tsv"
+    localrule: True
+    conda:
+        "../../envs/onelayer.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=5,
+    params:
+        kept=repository_file("reference/topic_structure_inputs.csv"),
+        settings={
+            "models": {
+                name: {
+                    "seeds": settings.models[name].seeds,
+                    "inputs": settings.models[name].inputs
+                    and settings.models[name].inputs.model_dump(include={"order", "articles"}),
+                }
+                for name in wikipedia.inputs.models
+            }
+        },
+        code=code("show_inputs"),
+        caption="The attention ratio over that of permuted topics, of models pretrained on inputs "
+        "of one article, of several, of bags of words and of words drawn from topics.",
+    message:
+        "Show what models learn from inputs of several articles"
+    script:
+        "../../scripts/show_inputs.py"
+
+
+rule show_sensitivity:
+    input:
+        measures=expand(
+            rules.measure_sensitivity.output.measures,
+            corpus=sensitivity.corpus or wikipedia.corpus,
+            model=sensitivity.models,
+        ),
+    output:
+        table=table("topic_structure/sensitivity"),
+    log:
+        "results/logs/show_sensitivity.log",
+    benchmark:
+        "results/benchmarks/show_sensitivity.tsv"
+    priority: 3
+    localrule: True
+    conda:
+        "../../envs/onelayer.yaml"
+    resources:
+        mem_mb=500,
+        runtime=5,
+    params:
+        published=repository_file("reference/topic_structure_wikipedia.csv"),
+        settings={
+            "models": [[name, settings.models[name].published_as] for name in sensitivity.models],
+            "ways": [
+                dump(way, topics=way.topics or settings.topics.lda.topics)
+                for way in sensitivity.ways
+            ],
+        },
+        code=code("show_sensitivity"),
+    message:
+        "Show whether the ratios depend on how they are measured"
+    script:
+        "../../scripts/show_sensitivity.py"
+
+
+rule read_attention:
+    input:
+        articles=f"results/corpora/{wikipedia.corpus}/articles.parquet",
+        kept_words=f"results/topics/{wikipedia.corpus}/kept_words.parquet",
+        models=[
+            path
+            for name in wikipedia.read_by
+            for path in checkpoint_files(checkpoints_of(name)[0])
+        ],
+        heads=[
+            f"results/probe/{wikipedia.corpus}/{checkpoints_of(name)[0]}/heads.parquet"
+            for name in wikipedia.read_by
+        ],
+    output:
+        page=report(
+            "results/reading.html", category="topic_structure", labels={"figure": "reading"}
+        ),
+    log:
+        "results/logs/read_attention.log",
+    benchmark:
+        "results/benchmarks/read_attention.tsv"
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: settings.probe.attention.threads
+    resources:
+        mem_mb=2000,
+        runtime=10,
+        gpu=gpus(settings.probe.attention),
+    params:
+        template=repository_file("report/reading.html"),
+        settings=dump(settings.probe.attention),
+        shown={"articles": wikipedia.reading.articles, "words": wikipedia.reading.words},
+        models=[[name, f"results/models/{checkpoints_of(name)[0]}"] for name in wikipedia.read_by],
+        code=code("read_attention"),
+        caption="Attention of a few models on a few articles, to be looked at word by word.",
+    message:
+        "Write the page on which attention is seen"
+    script:
+        "../../scripts/read_attention.py"

@@ -1,114 +1,267 @@
-# Li, Li & Risteski (2023) on synthetic documents: trainings, which read settings alone.
+# Li, Li & Risteski (2023) on synthetic documents: what is solved and trained, and what shows it.
 synthetic = settings.topic_structure.synthetic
-trained_with = synthetic.in_common
-attention_variants = [variant.name for variant in synthetic.attention.variants]
-optimizers_over_steps = sorted({row.optimizer for row in synthetic.over_steps_variant.optimizers})
 
 
-wildcard_constraints:
-    variant="|".join(attention_variants),
-    optimizer="|".join(optimizers_over_steps),
+rule train_uniform_attention:
+    output:
+        gaps="results/topic_structure/synthetic/gaps.parquet",
+        matrices="results/topic_structure/synthetic/gap_matrices.npz",
+    log:
+        "results/logs/train_uniform_attention.log",
+    benchmark:
+        "results/benchmarks/train_uniform_attention.tsv"
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: synthetic.threads
+    resources:
+        mem_mb=lambda w, attempt: 1500 * attempt,
+        runtime=lambda w, attempt: 30 * attempt,
+        gpu=gpus(synthetic),
+    params:
+        settings=dump(
+            synthetic.in_common,
+            theory=dump(synthetic.theory),
+            components=dump(synthetic.components),
+        ),
+        code=code("train_uniform_attention"),
+    message:
+        "Train W_V and the embeddings under uniform attention"
+    script:
+        "../../scripts/train_uniform_attention.py"
 
 
-every["variant"] = attention_variants
-every["optimizer"] = optimizers_over_steps
-made = "results/topic_structure/synthetic"
+rule solve_gap_grid:
+    output:
+        gaps="results/topic_structure/synthetic/gap_grid.parquet",
+    log:
+        "results/logs/solve_gap_grid.log",
+    benchmark:
+        "results/benchmarks/solve_gap_grid.tsv"
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: 1
+    resources:
+        mem_mb=lambda w, attempt: 1500 * attempt,
+        runtime=lambda w, attempt: 30 * attempt,
+    params:
+        settings=dict(model=dump(synthetic.model), grid=dump(synthetic.gap_grid)),
+        code=code("solve_gap_grid"),
+    message:
+        "Solve the gap over v, T, p_m, p_c and tau"
+    script:
+        "../../scripts/solve_gap_grid.py"
 
-step(
-    "train_uniform_attention",
-    (1500, 30),
-    {"gaps": f"{made}/gaps.parquet", "matrices": f"{made}/gap_matrices.npz"},
-    trained_with,
-    theory=synthetic.theory,
-    components=synthetic.components,
-)
-step(
-    "train_topic_attention/{variant}",
-    (1500, 60),
-    below(f"{made}/attention", averages="{variant}.parquet", matrices="{variant}.npz"),
-    trained_with,
-    priority=1,
-    attention=synthetic.attention,
-    variant=lambda w: w.variant,
-)
-step(
-    "train_attention_over_steps/{optimizer}",
-    (1500, 120),
-    {"averages": f"{made}/attention_over_steps/{{optimizer}}.parquet"},
-    trained_with,
-    priority=1,
-    attention=synthetic.attention,
-    longer=synthetic.attention_over_steps,
-    released_steps=synthetic.released_steps,
-    optimizer=lambda w: w.optimizer,
-)
-step(
-    "train_two_stages",
-    (1500, 60),
-    {"norms": f"{made}/norms.parquet"},
-    trained_with,
-    priority=1,
-    stages=synthetic.two_stages,
-)
-step(
-    "measure_stage_gradients",
-    (1500, 60),
-    {"gradients": f"{made}/stage_gradients.parquet"},
-    trained_with,
-    priority=1,
-    stages=synthetic.two_stages,
-    followed=synthetic.stage_gradients,
-)
-step(
-    "train_all_components",
-    (1500, 60),
-    {"components": f"{made}/components.parquet"},
-    trained_with,
-    priority=1,
-    components=synthetic.components,
-    over=synthetic.components_over_steps,
-)
-step(
-    "optimise_topic_attention",
-    (1500, 30),
-    {"ratios": f"{made}/stage_two.parquet"},
-    trained_with,
-    stage_two=synthetic.stage_two,
-)
-step(
-    "train_on_brackets",
-    (1000, 30),
-    {"found": f"{made}/brackets.parquet", "norms": f"{made}/bracket_norms.parquet"},
-    trained_with,
-    brackets=synthetic.dyck,
-)
-step(
-    "solve_gap_grid",
-    (1500, 30),
-    {"gaps": f"{made}/gap_grid.parquet"},
-    model=synthetic.model,
-    grid=synthetic.gap_grid,
-)
-step(
-    "descend_stage_one",
-    (1000, 30),
-    {"descent": f"{made}/descent.parquet"},
-    model=synthetic.model,
-    theory=synthetic.theory,
-    descent=synthetic.descent,
-)
-kept_shares = synthetic.over_masks.kept
-step(
-    "optimise_attention_over_masks",
-    (1500, 30),
-    {"ratios": f"{made}/ratio_over_masks.parquet"},
-    model=synthetic.model,
-    over_masks=synthetic.over_masks,
-)
-step(
-    "optimise_attention_over_T",
-    (1500, 30),
-    {"ratios": f"{made}/ratio_over_T.parquet"},
-    model=synthetic.model,
-    ratio_over_T=synthetic.ratio_over_T,
-)
+
+rule train_topic_attention:
+    output:
+        averages="results/topic_structure/synthetic/attention/{variant}.parquet",
+        matrices="results/topic_structure/synthetic/attention/{variant}.npz",
+    log:
+        "results/logs/train_topic_attention/{variant}.log",
+    benchmark:
+        "results/benchmarks/train_topic_attention/{variant}.tsv"
+    wildcard_constraints:
+        variant="|".join(variant.name for variant in synthetic.attention.variants),
+    priority: 1
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: synthetic.threads
+    resources:
+        mem_mb=lambda w, attempt: 1500 * attempt,
+        runtime=lambda w, attempt: 120 * attempt,
+        gpu=gpus(synthetic),
+    params:
+        settings=dump(synthetic.in_common, attention=dump(synthetic.attention)),
+        code=code("train_topic_attention"),
+    message:
+        "Train the attention of the published table: {wildcards.variant}"
+    script:
+        "../../scripts/train_topic_attention.py"
+
+
+rule train_two_stages:
+    output:
+        norms="results/topic_structure/synthetic/norms.parquet",
+    log:
+        "results/logs/train_two_stages.log",
+    benchmark:
+        "results/benchmarks/train_two_stages.tsv"
+    priority: 1
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: synthetic.threads
+    resources:
+        mem_mb=lambda w, attempt: 1500 * attempt,
+        runtime=lambda w, attempt: 60 * attempt,
+        gpu=gpus(synthetic),
+    params:
+        settings=dump(synthetic.in_common, two_stages=dump(synthetic.two_stages)),
+        code=code("train_two_stages"),
+    message:
+        "Train from near-zero matrices"
+    script:
+        "../../scripts/train_two_stages.py"
+
+
+rule optimise_topic_attention:
+    output:
+        ratios="results/topic_structure/synthetic/stage_two.parquet",
+    log:
+        "results/logs/optimise_topic_attention.log",
+    benchmark:
+        "results/benchmarks/optimise_topic_attention.tsv"
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: synthetic.threads
+    resources:
+        mem_mb=lambda w, attempt: 1500 * attempt,
+        runtime=lambda w, attempt: 30 * attempt,
+        gpu=gpus(synthetic),
+    params:
+        settings=dump(synthetic.in_common, stage_two=dump(synthetic.stage_two)),
+        code=code("optimise_topic_attention"),
+    message:
+        "Find the optimal attention of stage 2 over tau"
+    script:
+        "../../scripts/optimise_topic_attention.py"
+
+
+rule optimise_attention_over_T:
+    output:
+        ratios="results/topic_structure/synthetic/ratio_over_T.parquet",
+    log:
+        "results/logs/optimise_attention_over_T.log",
+    benchmark:
+        "results/benchmarks/optimise_attention_over_T.tsv"
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: 1
+    resources:
+        mem_mb=lambda w, attempt: 1500 * attempt,
+        runtime=lambda w, attempt: 30 * attempt,
+    params:
+        settings=dict(model=dump(synthetic.model), ratio_over_T=dump(synthetic.ratio_over_T)),
+        code=code("optimise_attention_over_T"),
+    message:
+        "Find the optimal attention of stage 2 over tau and T"
+    script:
+        "../../scripts/optimise_attention_over_T.py"
+
+
+rule show_theory_gap:
+    input:
+        gaps=rules.train_uniform_attention.output.gaps,
+        matrices=rules.train_uniform_attention.output.matrices,
+        grid=rules.solve_gap_grid.output.gaps,
+    output:
+        table=table("topic_structure/theory_gap"),
+        figure=figure("topic_structure/topic_blocks"),
+    log:
+        "results/logs/show_theory_gap.log",
+    benchmark:
+        "results/benchmarks/show_theory_gap.tsv"
+    localrule: True
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        settings=dict(model=dump(synthetic.model), theory=dump(synthetic.theory)),
+        code=code("show_theory_gap"),
+        caption="How much more W_V and E = W_E^T W_E hold of words of one topic: heat maps by loss and optimiser.",
+    message:
+        "Table of the theorems' gap, and heat maps of W_V and E"
+    script:
+        "../../scripts/show_theory_gap.py"
+
+
+rule show_attention_by_optimizer:
+    input:
+        averages=expand(
+            rules.train_topic_attention.output.averages,
+            variant=[variant.name for variant in synthetic.attention.variants],
+        ),
+        matrices=expand(
+            rules.train_topic_attention.output.matrices,
+            variant=[variant.name for variant in synthetic.attention.variants],
+        ),
+    output:
+        table=table("topic_structure/attention_by_optimizer"),
+        figure=figure("topic_structure/attention_heatmaps"),
+    log:
+        "results/logs/show_attention_by_optimizer.log",
+    benchmark:
+        "results/benchmarks/show_attention_by_optimizer.tsv"
+    localrule: True
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        published=repository_file("reference/topic_structure_attention.csv"),
+        settings=dump(synthetic.attention, v=synthetic.model.v),
+        code=code("show_attention_by_optimizer"),
+        caption="Trained attention between words, sorted by topic, and its ratio by optimiser beside the published one.",
+    message:
+        "Table of attention by optimiser, and heat maps"
+    script:
+        "../../scripts/show_attention_by_optimizer.py"
+
+
+rule show_two_stages:
+    input:
+        norms=rules.train_two_stages.output.norms,
+    output:
+        table=table("topic_structure/two_stage"),
+        figure=figure("topic_structure/two_stage_norms"),
+    log:
+        "results/logs/show_two_stages.log",
+    benchmark:
+        "results/benchmarks/show_two_stages.tsv"
+    localrule: True
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        published=repository_file("reference/topic_structure_stages.csv"),
+        settings=dump(synthetic.two_stages),
+        code=code("show_two_stages"),
+        caption="Norms of W_V, W_K and W_Q against step from near-zero matrices, and where W_V is done before W_K begins to grow.",
+    message:
+        "Table and figure of the two stages"
+    script:
+        "../../scripts/show_two_stages.py"
+
+
+rule show_stage_two_ratio:
+    input:
+        ratios=rules.optimise_topic_attention.output.ratios,
+        over_T=rules.optimise_attention_over_T.output.ratios,
+    output:
+        table=table("topic_structure/stage_two_ratio"),
+        figure=figure("topic_structure/stage_two_ratio"),
+    log:
+        "results/logs/show_stage_two_ratio.log",
+    benchmark:
+        "results/benchmarks/show_stage_two_ratio.tsv"
+    localrule: True
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        code=code("show_stage_two_ratio"),
+        caption="The optimal ratio of attention to the same topic over that to others, against the topics in a document.",
+    message:
+        "Table and figure of the optimal attention of stage 2"
+    script:
+        "../../scripts/show_stage_two_ratio.py"

@@ -1,1 +1,1 @@
-"""What a result is: tables, figures, intervals, verdicts, claims and their sentences."""
+"""Evidence: tables, figures, intervals, and the verdicts on the papers' claims."""

@@ -1,1 +1,1 @@
-"""Typed settings: one module per stage or paper, `root` for the whole of `config.yaml`."""
+"""Typed settings: `config.yaml` and its overlays, validated once, when the workflow is read."""

@@ -1,1 +1,1 @@
-"""The stages from text to models: corpora, topic models, checkpoints, pretraining."""
+"""Text: articles, their topics, models that read them, and small models pretrained on them."""

@@ -1,1 +1,1 @@
-"""From a downloaded file to articles: identifier, title, text and, where known, a human topic."""
+"""From files to articles: identifier, title, text and, where known, a human topic."""

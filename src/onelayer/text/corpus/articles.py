@@ -1,15 +1,28 @@
-"""What an article is: its columns and its words."""
+"""What an article is, its words, and the Parquet file that holds a corpus."""
 
+import heapq
+import itertools
+import logging
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import sha256
+from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from onelayer.errors import OnelayerError
 
 COLUMNS = ["id", "title", "text", "label"]  # label: a human topic, where there is one
 Article = tuple[str, str, str, str | None]  # as COLUMNS
+BATCH = 1000  # rows read and written at once
 
 _WORD = re.compile(r"[^\W\d_]+")
 _TOKEN = re.compile(r"\w+|[^\w\s]")
+_SCHEMA = pa.schema([(column, pa.string()) for column in COLUMNS])
+
+log = logging.getLogger("onelayer")
 
 
 def words(text: str) -> list[str]:
@@ -26,10 +39,93 @@ def tokens(text: str) -> list[str]:
     return _TOKEN.findall(text)
 
 
-def count_articles_and_words(texts: Iterable[str], labels: Iterable[str | None]) -> pd.DataFrame:
-    """Rows `label` (None where articles have none), `articles`, `words`; parts add up."""
-    rows = [(label, len(words(text))) for text, label in zip(texts, labels, strict=True)]
-    types = {"label": "string", "words": "int64"}
-    table = pd.DataFrame(rows, columns=list(types)).astype(types)
-    by_label = table.groupby("label", sort=False, dropna=False)["words"]
-    return by_label.agg(articles="count", words="sum").reset_index()
+def write_articles(
+    articles: Iterable[Article], path: Path, source: str, most: int | None = None
+) -> None:
+    """Write articles to Parquet, batch by batch; those without text are left out, and counted.
+
+    With `most`, only so many: those whose ids have the lowest hashes, in the corpus's order. A
+    smaller choice is part of every larger one, wherever a corpus is sorted. Errors name `source`.
+
+    Raises:
+        OnelayerError: no article has text, or two have the same id.
+    """
+    kept = _with_text(articles, source)
+    if most is not None:
+        chosen = heapq.nsmallest(most, enumerate(kept), key=lambda each: _hash(each[1][0]))
+        kept = (article for _, article in sorted(chosen))
+    with pq.ParquetWriter(path, _SCHEMA, compression="zstd") as writer:
+        while batch := list(itertools.islice(kept, BATCH)):
+            columns = dict(zip(COLUMNS, zip(*batch, strict=True), strict=True))
+            writer.write_table(pa.table(columns, _SCHEMA))
+
+
+def _with_text(articles: Iterable[Article], source: str) -> Iterator[Article]:
+    numbers: dict[str, int] = {}  # of the source's articles, from 1, by id
+    empty: list[str] = []
+    for number, article in enumerate(articles, 1):
+        article_id, title, text, _ = article
+        if not text.strip():
+            empty.append(title or article_id)
+        elif (first := numbers.setdefault(article_id, number)) != number:
+            raise OnelayerError(
+                f"{source}: articles {first} and {number} have the same id {article_id!r}; ids "
+                "must differ"
+            )
+        else:
+            yield article
+    if not numbers:
+        raise OnelayerError(f"{source}: the corpus is empty: no article with any text in it")
+    if empty:
+        log.warning("%s: %d without text left out, first %r", source, len(empty), empty[0])
+
+
+def _hash(article_id: str) -> bytes:
+    return sha256(article_id.encode()).digest()
+
+
+def read_column(path: Path, column: str = "text") -> Iterator[str | None]:
+    """One column of a corpus, row after row; no more than a batch of it is in memory.
+
+    Raises:
+        OnelayerError: the file is no Parquet, or lacks the column.
+    """
+    with _opened(path, [column]) as file:
+        for batch in file.iter_batches(BATCH, columns=[column]):
+            yield from batch.column(0).to_pylist()
+
+
+def read_articles(path: Path, most: int | None = None) -> pd.DataFrame:
+    """The articles of a corpus, columns `COLUMNS`; or so many, chosen as in `write_articles`.
+
+    Raises:
+        OnelayerError: the file is no Parquet, lacks a column, or has no article.
+    """
+    with _opened(path, COLUMNS) as file:
+        rows = file.metadata.num_rows
+        if not rows:
+            raise OnelayerError(f"{path}: the corpus is empty: no articles")
+        if most is None or rows <= most:
+            return file.read(COLUMNS).to_pandas()
+        ids = enumerate(read_column(path, "id"))
+        lowest = heapq.nsmallest(most, ids, key=lambda each: _hash(each[1]))
+        chosen = pd.Series(True, [place for place, _ in lowest])
+        frames, first = [], 0
+        for batch in file.iter_batches(BATCH, columns=COLUMNS):
+            frame = batch.to_pandas()
+            frame.index += first
+            frames.append(frame[frame.index.isin(chosen.index)])
+            first += len(frame)
+    return pd.concat(frames, ignore_index=True)
+
+
+def _opened(path: Path, needed: Sequence[str]) -> pq.ParquetFile:
+    try:
+        # With pre_buffer Arrow would read ahead until it holds the whole file.
+        file = pq.ParquetFile(path, pre_buffer=False)
+    except pa.ArrowInvalid as error:
+        raise OnelayerError(f"{path}: not a whole Parquet file ({error})") from None
+    if missing := [column for column in needed if column not in file.schema_arrow.names]:
+        names = ", ".join(file.schema_arrow.names)
+        raise OnelayerError(f"{path}: no column {', '.join(missing)}; its columns: {names}")
+    return file

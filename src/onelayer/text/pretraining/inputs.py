@@ -11,33 +11,26 @@ from itertools import chain
 
 import numpy as np
 import pandas as pd
-from datasets import Dataset, Features, List, Value
+import pyarrow as pa
 
-from onelayer.compute.seeds import generator
 from onelayer.errors import OnelayerError
+from onelayer.seeds import generator
 from onelayer.settings.pretraining import InputSettings
 from onelayer.text.pretraining.text import EncodedArticles
-from onelayer.text.topics.model import Topics
 
-# As `text.ENCODED`, and of each word which of the input's articles (or topics) it is of.
-MIXED = Features(
-    {"ids": List(Value("int32")), "held_out": Value("bool"), "articles": List(Value("int16"))}
-)
 ALIKE = 32  # groups among which articles of about one length are chosen
 
 
 def mix_articles(
     encoded: EncodedArticles, settings: InputSettings, word_probability: np.ndarray | None = None
-) -> Dataset:
-    """Every article, several in one text; or as many words drawn from topics.
-
-    Once, or of `draws` texts each time among others.
+) -> Iterator[dict]:
+    """Every article, several in one text, `draws` times in other company; or words of topics.
 
     Articles of about one length stand together, so that their pieces end together; what is held
     out stays so. `word_probability` is, for `drawn` words, P(piece | topic), [topics, pieces].
 
-    Returns:
-        `ids`, `held_out`, `articles`, as `MIXED`, of each text.
+    Yields:
+        `ids`, `held_out`, and of each word which of the text's `articles` (or topics) it is of.
 
     Raises:
         OnelayerError: a text would have more topics than there are.
@@ -48,14 +41,16 @@ def mix_articles(
             f"inputs.articles: {settings.articles}; the topic model has {len(word_probability)} "
             "topics to draw words from"
         )
-    rows = []
     for held_out in (False, True):
         rng = generator("inputs", settings.seed, settings.articles, held_out)
-        again = 1 if drawn or held_out else settings.draws
-        groups = (_groups(encoded, held_out, settings.articles, rng) for _ in range(again))
-        for group in chain.from_iterable(groups):
+        times = 1 if held_out else settings.draws
+        # Articles stand in other company each time; words of topics are drawn anew at once.
+        rounds, draws = (1, times) if drawn else (times, 1)
+        for group in chain.from_iterable(
+            _groups(encoded, held_out, settings.articles, rng) for _ in range(rounds)
+        ):
             texts = [encoded.ids[encoded.starts[a] : encoded.starts[a + 1]] for a in group]
-            for _ in range(settings.draws if drawn and not held_out else 1):
+            for _ in range(draws):
                 if drawn:
                     ids, of = _draw(sum(map(len, texts)), settings.articles, word_probability, rng)
                 else:
@@ -63,17 +58,35 @@ def mix_articles(
                 if settings.order == "shuffled":
                     order = rng.permutation(len(ids))
                     ids, of = ids[order], of[order]
-                rows.append({"ids": ids, "held_out": held_out, "articles": of})
-    return Dataset.from_list(rows, features=MIXED)
+                yield {"ids": ids, "held_out": held_out, "articles": of}
 
 
-def probability_of_pieces(topics: Topics, words: pd.DataFrame, pieces: Sequence[str]) -> np.ndarray:
-    """P(piece | topic), [topics, pieces], of those `word`s of a topic model that are pieces."""
-    place = pd.Index(pieces).get_indexer(words["word"])
-    probability = topics.word_probability[:, place >= 0]
+def probability_of_pieces(
+    word_probability: np.ndarray, words: Sequence[str], pieces: Sequence[str]
+) -> np.ndarray:
+    """P(piece | topic), [topics, pieces], of those words of a topic model that are pieces."""
+    place = pd.Index(pieces).get_indexer(words)
+    probability = word_probability[:, place >= 0]
     of_pieces = np.zeros((len(probability), len(pieces)))
     of_pieces[:, place[place >= 0]] = probability / probability.sum(axis=1, keepdims=True)
     return of_pieces
+
+
+def input_sample(
+    rows: pa.Table, longest: int, count: int, seed: int
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Some inputs as they are trained on: word ids, and which article each word is of.
+
+    One of each text drawn, without replacement: the first of the equal parts into which it is cut,
+    each at most `longest` words.
+    """
+    order = generator("probed inputs", seed).permutation(len(rows))[:count]
+    inputs = []
+    for row in rows.take(np.sort(order)).to_pylist():
+        parts = -(-len(row["ids"]) // longest)
+        size = len(np.array_split(np.arange(len(row["ids"])), parts)[0])
+        inputs.append((np.array(row["ids"][:size]), np.array(row["articles"][:size])))
+    return inputs
 
 
 def _groups(
@@ -110,20 +123,3 @@ def _draw(
             word_probability.shape[1], size=int(mine.sum()), p=word_probability[topic]
         )
     return ids, of
-
-
-def input_sample(
-    rows: Dataset, longest: int, count: int, seed: int
-) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Some of the inputs as they are trained on: word ids, and which article each word is of.
-
-    One of each text drawn, without replacement: the first of the equal parts into which it is cut,
-    each at most `longest` words.
-    """
-    order = generator("probed inputs", seed).permutation(len(rows))[:count]
-    inputs = []
-    for row in rows.select(np.sort(order), new_fingerprint="sample"):
-        parts = -(-len(row["ids"]) // longest)
-        size = len(np.array_split(np.arange(len(row["ids"])), parts)[0])
-        inputs.append((np.array(row["ids"][:size]), np.array(row["articles"][:size])))
-    return inputs

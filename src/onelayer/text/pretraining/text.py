@@ -4,24 +4,22 @@ Segments never mix articles: what the probe looks for is which words go together
 hold segments of (almost) one length, cut to the shortest, so that nothing is padded.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
-from datasets import Dataset, Features, List, Value
 from tokenizers import Tokenizer
 
-from onelayer.compute.seeds import generator, stable_seed
 from onelayer.errors import OnelayerError
-from onelayer.run.step import scratch_folder
-from onelayer.settings.pretraining import TextSettings
-from onelayer.text.corpus.articles import tokens
-from onelayer.text.corpus.storage import BATCH, open_rows, read_articles, write_rows
+from onelayer.seeds import generator, stable_seed
+from onelayer.text.corpus.articles import BATCH, tokens
 
-ENCODED = Features({"ids": List(Value("int32")), "held_out": Value("bool")})
+# A text, and of each word which of an input's articles (or topics) it is of, if there are several.
+COLUMNS = {"ids": pa.list_(pa.int32()), "held_out": pa.bool_(), "articles": pa.list_(pa.int16())}
 
 
 @dataclass(frozen=True)
@@ -32,76 +30,47 @@ class EncodedArticles:
     starts: np.ndarray  # where each article starts in `ids`, and the end, [articles + 1] int64
     held_out: np.ndarray  # articles that are never trained on, [articles] bool
     sentence_ends: np.ndarray  # ids of full stop, question mark and exclamation mark
-    # Where a text is of several articles, which of them each word is of, [tokens] int16.
-    articles: np.ndarray | None = None
 
 
 def encode_articles(
-    articles: Dataset,
-    tokenizer: Tokenizer,
-    settings: TextSettings,
-    place: Path | None = None,
-    ends: Sequence[int] = (),
-) -> Dataset:
-    """Encode every article, `id` and `text`; which are held out depends on their ids alone.
-
-    Of several corpora, which `ends` says the last places of, it is their `title`: an article that
-    is in two under different ids is held out of both or of none. Of one without a title it is its
-    id and the number of its corpus. `place` is a file for what is encoded while it is used; None
-    where `articles` are in memory.
-
-    Returns:
-        `ids`, word ids without special pieces, and `held_out`, of each article, in their order.
-    """
-
-    def encode(batch: dict[str, list], places: list[int]) -> dict[str, list]:
-        encodings = tokenizer.encode_batch(
-            [tokens(text) for text in batch["text"]], is_pretokenized=True, add_special_tokens=False
-        )
-        share, keys = settings.held_out_share * 2**32, batch["id"]
-        if ends:
-            corpora = np.searchsorted(ends, places, side="right")
-            titles = zip(batch["title"], corpora, keys, strict=True)
-            keys = [title or f"{corpus} {key}" for title, corpus, key in titles]
-        return {
-            "ids": [encoding.ids for encoding in encodings],
-            "held_out": [stable_seed("held out", key) < share for key in keys],
-        }
-
-    return articles.map(
-        encode,
-        with_indices=True,
-        batched=True,
-        batch_size=BATCH,
-        remove_columns=articles.column_names,
-        features=ENCODED,
-        num_proc=settings.workers if settings.workers > 1 else None,
-        cache_file_name=place and str(place),
-        new_fingerprint="encoded",
-    )
+    articles: Iterable[tuple[str, str]], tokenizer: Tokenizer, held_out_share: float
+) -> Iterator[dict]:
+    """Rows `ids` and `held_out` of articles, `id` and `text`; what is held out follows from ids."""
+    for batch in _batches(articles):
+        texts = [tokens(text) for _, text in batch]
+        encodings = tokenizer.encode_batch(texts, is_pretokenized=True, add_special_tokens=False)
+        for (article, _), encoding in zip(batch, encodings, strict=True):
+            held_out = stable_seed("held out", article) < held_out_share * 2**32
+            yield {"ids": encoding.ids, "held_out": held_out}
 
 
-def write_encoded(
-    paths: Sequence[Path], tokenizer: Tokenizer, settings: TextSettings, path: Path
-) -> None:
-    """`encode_articles` of a corpus, or of several of one file each, into one Arrow file."""
-    ends = list(accumulate(len(open_rows(one)) for one in paths)) if len(paths) > 1 else []
-    with scratch_folder(path) as scratch:
-        how = settings, scratch / "encoded.arrow", ends
-        write_rows(encode_articles(read_articles(paths), tokenizer, *how), path)
+def write_texts(rows: Iterable[dict], path: Path, columns: Sequence[str]) -> None:
+    """Write rows, some of `COLUMNS`, to an Arrow file, batch by batch."""
+    schema = pa.schema({name: COLUMNS[name] for name in columns})
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, schema) as writer:
+        for batch in _batches(rows):
+            writer.write_batch(pa.RecordBatch.from_pylist(batch, schema))
 
 
-def encoded_articles(rows: Dataset, pieces: Sequence[str]) -> EncodedArticles:
-    """What `encode_articles` or `mix_articles` returned, as arrays; `pieces` are all, by id."""
-    ids = rows.data.column("ids")
-    mixed = "articles" in rows.column_names
-    lengths = pc.list_value_length(ids).to_numpy()
+def _batches(rows: Iterable) -> Iterator[list]:
+    rows = iter(rows)
+    return iter(lambda: list(islice(rows, BATCH)), [])
+
+
+def read_texts(path: Path) -> pa.Table:
+    """What `write_texts` wrote, mapped from the disk."""
+    return pa.ipc.open_stream(pa.memory_map(str(path))).read_all()
+
+
+def read_encoded(path: Path, pieces: Sequence[str]) -> EncodedArticles:
+    """Encoded articles, or mixed ones; `pieces` are all of the vocabulary, by id."""
+    rows = read_texts(path)
+    lengths = pc.list_value_length(rows["ids"]).to_numpy()
     return EncodedArticles(
-        pc.list_flatten(ids).to_numpy(),
+        pc.list_flatten(rows["ids"]).to_numpy(),
         np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]),
-        rows.data.column("held_out").to_numpy(),
+        rows["held_out"].to_numpy(),
         np.flatnonzero([piece in (".", "?", "!") for piece in pieces]),
-        pc.list_flatten(rows.data.column("articles")).to_numpy() if mixed else None,
     )
 
 
@@ -117,15 +86,11 @@ class Segments:
     ids: np.ndarray  # of the words of all segments, without special pieces, [tokens] int64
     starts: np.ndarray  # where each segment starts in `ids`, and the end, [segments + 1]
     middles: np.ndarray  # where in each segment its second half starts, [segments]
-    articles: np.ndarray | None = None  # as `EncodedArticles` has it
 
     @property
     def lengths(self) -> np.ndarray:
         """Words of each segment, [segments]."""
         return np.diff(self.starts)
-
-    def __len__(self) -> int:
-        return len(self.middles)
 
     def places(self, rows: np.ndarray) -> np.ndarray:
         """Indices into `ids` of these segments, cut to the shortest, [rows, words]."""
@@ -138,9 +103,9 @@ class Segments:
 
 
 def segment(encoded: EncodedArticles, held_out: bool, longest: int) -> Segments:
-    """The training or held-out articles in segments of equal length within an article.
+    """The training or held-out articles, in segments of at most `longest` words.
 
-    `longest` is the most words of a segment.
+    Those of one article are equally long.
 
     Raises:
         OnelayerError: no such article holds two words.
@@ -156,13 +121,11 @@ def segment(encoded: EncodedArticles, held_out: bool, longest: int) -> Segments:
             f"pretraining.text.held_out_share: no {kind} article of two words or more is left of "
             f"{len(encoded.held_out)}"
         )
-    every = np.concatenate(parts)
     return Segments(
         kind,
-        encoded.ids[every].astype(np.int64),
+        encoded.ids[np.concatenate(parts)].astype(np.int64),
         np.cumsum([0] + [len(part) for part in parts]),
         np.array([_middle(encoded.ids[part], encoded.sentence_ends) for part in parts]),
-        None if encoded.articles is None else encoded.articles[every],
     )
 
 

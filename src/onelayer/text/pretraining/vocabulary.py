@@ -16,14 +16,11 @@ from onelayer.text.corpus.articles import tokens
 
 # The order of RoBERTa, which counts positions from the padding's id on.
 CLS, PAD, SEP, UNK, MASK = SPECIAL = ("[CLS]", "[PAD]", "[SEP]", "[UNK]", "[MASK]")
-CLS_ID, PAD_ID, SEP_ID, UNK_ID, MASK_ID = range(len(SPECIAL))
+CLS_ID, PAD_ID, SEP_ID, _, MASK_ID = range(len(SPECIAL))
 
 
 def build_vocabulary(texts: Iterable[str], settings: TextSettings) -> pd.DataFrame:
-    """The words of a corpus, most frequent first, after the special pieces.
-
-    A word is a lower-cased token of `onelayer.text.corpus.articles.tokens`: a word, a number or one
-    punctuation mark.
+    """The words of a corpus (lower-cased `tokens`), most frequent first, after the special pieces.
 
     Returns:
         `piece`, `document_share` (of the texts that use it); the row is the piece's id.
@@ -31,9 +28,7 @@ def build_vocabulary(texts: Iterable[str], settings: TextSettings) -> pd.DataFra
     Raises:
         OnelayerError: no word is used by `min_documents` texts.
     """
-    documents: Counter[str] = Counter()
-    occurrences: Counter[str] = Counter()
-    count = 0
+    documents, occurrences, count = Counter(), Counter(), 0
     for text in texts:
         count += 1
         words = [token.lower() for token in tokens(text)]
@@ -59,9 +54,8 @@ def predictable_pieces(vocabulary: pd.DataFrame, document_share: float) -> np.nd
 
 def word_level_tokenizer(pieces: Sequence[str]) -> Tokenizer:
     """A tokenizer with one piece a word: `[CLS] text [SEP]`, `[CLS] first [SEP] second [SEP]`."""
-    tokenizer = Tokenizer(
-        WordLevel({word: place for place, word in enumerate(pieces)}, unk_token=UNK)
-    )
+    ids = {word: place for place, word in enumerate(pieces)}
+    tokenizer = Tokenizer(WordLevel(ids, unk_token=UNK))
     tokenizer.add_special_tokens(list(SPECIAL))
     tokenizer.normalizer = normalizers.Lowercase()
     tokenizer.pre_tokenizer = pre_tokenizers.Split(
@@ -78,15 +72,8 @@ def word_level_tokenizer(pieces: Sequence[str]) -> Tokenizer:
 def write_tokenizer(tokenizer: Tokenizer, folder: Path) -> None:
     """Write `tokenizer.json` and the `tokenizer_config.json` that `AutoTokenizer` needs."""
     tokenizer.save(str(folder / "tokenizer.json"))
-    fields = {
-        "tokenizer_class": "PreTrainedTokenizerFast",
-        "cls_token": CLS,
-        "bos_token": CLS,
-        "sep_token": SEP,
-        "eos_token": SEP,
-        "pad_token": PAD,
-        "unk_token": UNK,
-        "mask_token": MASK,
-    }
+    roles = {"cls": CLS, "bos": CLS, "sep": SEP, "eos": SEP, "pad": PAD, "unk": UNK, "mask": MASK}
+    fields = {"tokenizer_class": "PreTrainedTokenizerFast"}
+    fields |= {f"{role}_token": piece for role, piece in roles.items()}
     text = json.dumps(fields, indent=1) + "\n"
     (folder / "tokenizer_config.json").write_text(text, encoding="utf-8")

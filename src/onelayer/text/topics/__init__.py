@@ -1,1 +1,1 @@
-"""From articles to topics: bag of words, online LDA, its quality, and the ambiguity filter."""
+"""From articles to topics: bag of words, LDA, its quality, and the ambiguity filter."""

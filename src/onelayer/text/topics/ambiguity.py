@@ -11,7 +11,7 @@ import pandas as pd
 
 from onelayer.errors import OnelayerError
 from onelayer.settings.topics import AmbiguitySettings
-from onelayer.text.topics.model import top_words
+from onelayer.text.topics.lda import top_words
 
 
 def filter_ambiguous_words(

@@ -1,39 +1,87 @@
 """Latent Dirichlet allocation (Blei, Ng & Jordan 2003) by one of two serial backends.
 
-`gensim` approximates the posterior by online variational Bayes; `tomotopy`, an optional extra,
-samples from it with one worker. Model and priors are the same; only the inference differs.
+`gensim` approximates the posterior by online variational Bayes (Hoffman, Blei & Bach 2010);
+`tomotopy`, an optional extra, samples from it. Model and priors are the same in both.
 """
 
+import logging
 import os
 import platform
-from collections.abc import Callable, Iterable
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice, pairwise
+from pathlib import Path
 from types import ModuleType
 
 import numpy as np
+import safetensors.numpy
+import scipy.sparse
 
 from onelayer.errors import OnelayerError
-from onelayer.settings.topics import LdaSettings
-from onelayer.text.topics.bags import Bag, BagOfWords
-from onelayer.text.topics.model import Topics
-from onelayer.text.topics.online_lda import fit_online
+from onelayer.seeds import generator
+from onelayer.settings.topics import LdaSettings, Weights
+from onelayer.text.topics.bag import Bag
+
+INFERRED = 2000  # documents at once
 
 
-def fit_lda(
+@dataclass(frozen=True)
+class Topics:
+    """A fitted topic model.
+
+    `dirichlet` has the parameters of each topic's Dirichlet over words given the corpus, all
+    positive: lambda of variational Bayes, or word counts plus eta of a Gibbs sample.
+    """
+
+    dirichlet: np.ndarray  # [topics, words] float64
+    alpha: np.ndarray  # [topics] float64, Dirichlet prior of a document's topics
+    eta: np.ndarray  # [words] float64, Dirichlet prior of a topic's words
+
+    @property
+    def word_probability(self) -> np.ndarray:
+        """P(word | topic), [topics, words] float64; rows sum to 1."""
+        return self.dirichlet / self.dirichlet.sum(axis=1, keepdims=True)
+
+
+def write_topics(topics: Topics, path: Path) -> None:
+    """Write a topic model as `.safetensors`."""
+    arrays = {name: np.ascontiguousarray(array) for name, array in vars(topics).items()}
+    safetensors.numpy.save_file(arrays, path)
+
+
+def read_topics(path: Path) -> Topics:
+    """Read what `write_topics` wrote."""
+    return Topics(**safetensors.numpy.load_file(path))
+
+
+def top_words(word_probability: np.ndarray, count: int) -> np.ndarray:
+    """Indices of each topic's most probable words, [topics, count], most probable first.
+
+    Ties go to the word that comes first in the vocabulary, on every machine.
+    """
+    return np.argsort(-word_probability, axis=1, kind="stable")[:, :count]
+
+
+def fit_topics(
     bag: Bag,
     settings: LdaSettings,
+    weights: Weights = "counts",
     progress: Callable[..., Iterable] = lambda items, **_: items,
 ) -> Topics:
-    """Fit topics to a bag of words; `progress` wraps documents of all passes, or sweeps.
+    """Fit topics to word counts, or to their tf-idf weights as the authors' code does.
 
     Raises:
-        OnelayerError: no document has a word, the backend is not installed or cannot stream a
-            corpus in parts, or the fit is not finite.
+        OnelayerError: no document has a word, the backend is not installed or cannot take weights,
+            or the fit is not finite.
     """
-    if not bag.lengths.any():
+    if not bag.counts.nnz:
         raise OnelayerError("the bag of words is empty: no article has a word of the vocabulary")
-    fit = fit_online if settings.backend == "gensim" else _sample_gibbs
-    topics = fit(bag, settings, progress)
+    if settings.backend == "gensim":
+        topics = _fit_online(bag, settings, weights, progress)
+    elif weights == "counts":
+        topics = _sample_gibbs(bag, settings, progress)
+    else:
+        raise OnelayerError(f"tomotopy samples words, which are counted; {weights} needs gensim")
     if not np.isfinite(topics.word_probability).all():
         raise OnelayerError(
             f"LDA with {settings.topics} topics gave a word probability that is not finite"
@@ -41,19 +89,95 @@ def fit_lda(
     return topics
 
 
-def _sample_gibbs(bag: Bag, settings: LdaSettings, progress: Callable[..., Iterable]) -> Topics:
-    """Topics of the last sweep of the collapsed Gibbs sampler (Griffiths & Steyvers 2004).
+class _Documents:
+    """Documents as gensim reads them, `[(word, count or weight)]`, one at a time, in an order."""
 
-    The priors stay as they are (tomotopy would adapt them every ten sweeps), so that both backends
-    fit the same model.
+    def __init__(
+        self,
+        counts: scipy.sparse.csr_matrix,
+        order: Iterable[int],
+        rarity: np.ndarray | None = None,
+    ) -> None:
+        self.counts, self.order, self.rarity = counts, order, rarity
+        self.tick: Callable[[], object] = lambda: None
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    def __iter__(self) -> Iterator[list[tuple[int, float]]]:
+        for document in self.order:
+            span = slice(*self.counts.indptr[document : document + 2])
+            words, weights = self.counts.indices[span], self.counts.data[span]
+            if self.rarity is not None:  # gensim's TfidfModel(normalize=True)
+                weights = weights * self.rarity[words]
+                weights = weights / (np.linalg.norm(weights) or 1)
+            yield list(zip(words.tolist(), weights.tolist(), strict=True))
+            self.tick()
+
+
+def _fit_online(bag: Bag, settings: LdaSettings, weights: Weights, progress: Callable) -> Topics:
+    # Online LDA takes each chunk for a sample of the whole corpus; corpora come sorted (by human
+    # topic, by title), and learning them in that order costs coherence.
+    order = generator("document order", settings.seed).permutation(len(bag.lengths))
+    rarity = None
+    if weights == "tf-idf":
+        rarity = np.log2(len(order) / bag.vocabulary["documents"].to_numpy())
+    documents = _Documents(bag.counts, order, rarity)
+    ticks = iter(progress(range(settings.passes * len(order)), unit="doc"))
+    documents.tick = lambda: next(ticks, None)
+    model = _online_model(len(bag.vocabulary), settings)
+    model.update(documents)
+    return Topics(model.state.get_lambda(), model.alpha, model.eta)
+
+
+def _online_model(words: int, settings: LdaSettings):
+    # gensim takes longer to load than many a step's work.
+    from gensim.models import LdaModel
+    from gensim.utils import FakeDict
+
+    # It warns wherever passes times iterations are few; ours are the paper's.
+    logging.getLogger("gensim.models.ldamodel").setLevel(logging.ERROR)
+    alpha, eta = settings.priors
+    return LdaModel(
+        id2word=FakeDict(words),
+        num_topics=settings.topics,
+        alpha=alpha,
+        eta=eta,
+        passes=settings.passes,
+        chunksize=settings.chunksize,
+        decay=settings.decay,
+        offset=settings.offset,
+        iterations=settings.iterations,
+        eval_every=None,  # perplexity, which draws random numbers
+        random_state=settings.seed,
+        dtype=np.float64,  # float32 underflows where topics are many
+    )
+
+
+def document_topics(
+    topics: Topics, counts: scipy.sparse.csr_matrix, settings: LdaSettings
+) -> Iterator[np.ndarray]:
+    """P(topic | document) by variational inference, [documents, topics] float64 a few at a time.
+
+    The same for topics of every backend, so that what is measured on them compares the topics.
+    Each inference starts at a random point, which the seed makes the same every time.
     """
-    if not isinstance(bag, BagOfWords):
-        raise OnelayerError(
-            "tomotopy samples a corpus that is all in memory; for one in parts use gensim"
-        )
+    model = _online_model(len(topics.eta), settings)
+    model.alpha, model.eta = topics.alpha, topics.eta
+    # Rounded as after a fit, which keeps lambda without eta.
+    model.state.eta, model.state.sstats = topics.eta, topics.dirichlet - topics.eta
+    model.sync_state()
+    documents = iter(_Documents(counts, range(counts.shape[0])))
+    while chunk := list(islice(documents, INFERRED)):
+        gamma, _ = model.inference(chunk)
+        yield gamma / gamma.sum(axis=1, keepdims=True)
+
+
+def _sample_gibbs(bag: Bag, settings: LdaSettings, progress: Callable[..., Iterable]) -> Topics:
+    """Topics of the last sweep of the collapsed Gibbs sampler (Griffiths & Steyvers 2004)."""
     alpha, eta = settings.priors
     model = _tomotopy().LDAModel(k=settings.topics, alpha=alpha, eta=eta, seed=settings.seed)
-    model.optim_interval = 0
+    model.optim_interval = 0  # it would adapt the priors every ten sweeps
     counts = bag.counts
     names = np.arange(counts.shape[1]).astype(str)
     for start, end in pairwise(counts.indptr):
@@ -80,7 +204,6 @@ def _tomotopy() -> ModuleType:
     except ModuleNotFoundError:
         raise OnelayerError(
             "backend tomotopy is not installed; it is the optional extra onelayer[tomotopy]: "
-            "pip install 'tomotopy==0.14.*', or leave it out of topics.lda.backend and "
-            "topic_structure.robustness.backends"
+            "pip install 'tomotopy==0.14.*'"
         ) from None
     return tomotopy

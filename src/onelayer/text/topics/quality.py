@@ -1,19 +1,19 @@
 """How good a topic model is: agreement with human topics, coherence, how many topics it uses."""
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import pandas as pd
 import scipy.sparse
 from sklearn.metrics import normalized_mutual_info_score
 
+from onelayer.seeds import generator
 from onelayer.settings.topics import LdaSettings
-from onelayer.text.topics.bags import Bag
-from onelayer.text.topics.model import Topics, top_words
-from onelayer.text.topics.online_lda import document_topics
+from onelayer.text.topics.bag import Bag
+from onelayer.text.topics.lda import Topics, document_topics, fit_topics, top_words
 
 
-def agreement_with_labels(best: np.ndarray, labels: list[str | None]) -> float:
+def agreement_with_labels(best: np.ndarray, labels: Sequence[str | None]) -> float:
     """Normalised mutual information of most probable topics and human topics, 0 to 1.
 
     Documents without a label are left out; NaN where none has one. Arithmetic mean of the two
@@ -25,20 +25,16 @@ def agreement_with_labels(best: np.ndarray, labels: list[str | None]) -> float:
     return float(normalized_mutual_info_score([labels[index] for index in rows], best[rows]))
 
 
-def coherence(bag: Bag, tops: np.ndarray) -> np.ndarray:
-    """NPMI of each topic, [topics]: mean over the pairs of its top words.
+def coherence(counts: scipy.sparse.csr_matrix, tops: np.ndarray) -> np.ndarray:
+    """NPMI of each topic, [topics]: mean over the pairs of its top words, `tops` [topics, n].
 
     NPMI(v, w) = log(P(v, w) / (P(v) P(w))) / -log P(v, w), with P the share of documents that
-    use the word, or both (Bouma 2009); -1 for a pair that never meets. `tops` are the indices of
-    the words, [topics, n].
+    use the word, or both (Bouma 2009); -1 for a pair that never meets.
     """
     used, position = np.unique(tops, return_inverse=True)
     position = position.reshape(tops.shape)
-    together = np.zeros((len(used), len(used)))
-    for counts in bag.parts():
-        presence = scipy.sparse.csr_matrix(counts[:, used] > 0, dtype=np.float64)
-        together += (presence.T @ presence).toarray()
-    together /= bag.size
+    presence = scipy.sparse.csr_matrix(counts[:, used] > 0, dtype=np.float64)
+    together = (presence.T @ presence).toarray() / counts.shape[0]
     alone = together.diagonal()
     with np.errstate(divide="ignore", invalid="ignore"):
         npmi = np.log(together / np.outer(alone, alone)) / -np.log(together)
@@ -48,59 +44,47 @@ def coherence(bag: Bag, tops: np.ndarray) -> np.ndarray:
     return np.array([npmi[np.ix_(row, row)][pairs].mean() for row in position])
 
 
-def topics_used(best: np.ndarray, prevalence: np.ndarray) -> tuple[int, float]:
-    """How many topics are some document's most probable one, `best`, and the effective number.
-
-    That is exp(entropy) of `prevalence`, the share of each topic in all documents, [topics].
-    """
-    positive = prevalence[prevalence > 0]
-    used = len(np.unique(best))
-    return used, float(np.exp(-(positive * np.log(positive)).sum()))
-
-
-@dataclass(frozen=True)
-class TopicMeasures:
-    """What is measured of a topic model.
-
-    `words` has the topic's `prevalence` (share of all documents' topic weight) and a `rank` (1 is
-    most probable); `shares` how a topic's documents (those where it is the most probable topic)
-    split into human topics, empty for a corpus without labels.
-    """
-
-    quality: pd.DataFrame  # `quantity`, `value`, `n`
-    words: pd.DataFrame  # `topic`, `rank`, `word`, `probability`, `npmi`, `prevalence`
-    shares: pd.DataFrame  # `topic`, `label`, `share`
-
-
-def measure_topics(
-    bag: Bag, topics: Topics, labels: list[str | None], lda: LdaSettings, most: int
-) -> TopicMeasures:
-    """Measure a fitted topic model on the corpus that it was fitted to, with the fit's settings.
+def measure_quality(
+    bag: Bag, topics: Topics, labels: Sequence[str | None], lda: LdaSettings, most: int
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Measure a topic model on the corpus that it was fitted to, with the fit's settings.
 
     `labels` has the human topic of each document, None where it has none; `most` is the number of
     words per topic in NPMI. Documents without a word of the vocabulary have no topic, and are left
     out.
+
+    Returns:
+        Rows `quantity`, `value`, `n` (documents or topics); the top words, rows `topic`, `rank` (1
+        is most probable), `word`, `probability`, and of the topic `npmi` and `prevalence` (its
+        share of all documents); how the documents of which a topic is the most probable one split
+        into human topics, rows `topic`, `label`, `documents`, `share`.
     """
-    best, prevalence = _most_probable(topics, bag, lda)
+    best, total, lengths = [], np.zeros((1, len(topics.alpha))), bag.lengths
+    for shares in document_topics(topics, bag.counts, lda):
+        shares, lengths = shares[lengths[: len(shares)] > 0], lengths[len(shares) :]
+        best.append(shares.argmax(axis=1))
+        # Document after document whatever the chunks, so that the last digit stays the same.
+        total = np.concatenate([total, shares]).sum(axis=0, keepdims=True)
+    best = np.concatenate(best)
+    documents, prevalence = len(best), total[0] / len(best)
+    positive = prevalence[prevalence > 0]
     labels = [label for label, words in zip(labels, bag.lengths, strict=True) if words]
-    tops = top_words(topics.word_probability, most)
-    npmi = coherence(bag, tops)
-    used, effective = topics_used(best, prevalence)
-    documents, words = len(best), len(bag.vocabulary)
     labelled = sum(isinstance(label, str) for label in labels)
+    tops = top_words(topics.word_probability, most)
+    npmi = coherence(bag.counts, tops)
     quality = pd.DataFrame(
         [
             ("nmi", agreement_with_labels(best, labels), labelled),
             ("npmi", float(npmi.mean()), len(npmi)),
-            ("topics_used", used, documents),
-            ("topics_effective", effective, documents),
-            ("vocabulary", words, documents),
+            ("topics_used", len(np.unique(best)), documents),
+            ("topics_effective", float(np.exp(-(positive * np.log(positive)).sum())), documents),
+            ("vocabulary", len(bag.vocabulary), documents),
             ("tokens", int(bag.vocabulary["occurrences"].sum()), documents),
         ],
         columns=["quantity", "value", "n"],
     )
     topic, rank = np.indices(tops.shape).reshape(2, -1)
-    top_table = pd.DataFrame(
+    words = pd.DataFrame(
         {
             "topic": topic,
             "rank": rank + 1,
@@ -110,25 +94,37 @@ def measure_topics(
             "prevalence": prevalence[topic],
         }
     )
-    return TopicMeasures(quality, top_table, _label_shares(best, labels))
+    split = pd.DataFrame({"topic": best, "label": labels}).dropna()
+    split = split.groupby(["topic", "label"]).size().rename("documents").reset_index()
+    split["share"] = split["documents"] / split.groupby("topic")["documents"].transform("sum")
+    return quality, words, split
 
 
-def _most_probable(
-    topics: Topics, bag: Bag, settings: LdaSettings
-) -> tuple[np.ndarray, np.ndarray]:
-    """The most probable topic of each document with a word, and all topics' shares, [topics]."""
-    best, total, lengths = [], np.zeros((1, len(topics.alpha))), bag.lengths
-    for shares in document_topics(topics, bag, settings):
-        shares, lengths = shares[lengths[: len(shares)] > 0], lengths[len(shares) :]
-        best.append(shares.argmax(axis=1))
-        # Document after document whatever the chunks, so that the last digit stays the same.
-        total = np.concatenate([total, shares]).sum(axis=0, keepdims=True)
-    best = np.concatenate(best)
-    return best, total[0] / len(best)
+def halves(bag: Bag, seed: int) -> tuple[Bag, Bag]:
+    """Two random halves of the documents, each in the corpus's order, over the same vocabulary."""
+    order = generator("halves of articles", seed).permutation(len(bag.lengths))
+    middle = len(order) // 2
+    return bag.documents(np.sort(order[:middle])), bag.documents(np.sort(order[middle:]))
 
 
-def _label_shares(best: np.ndarray, labels: list[str | None]) -> pd.DataFrame:
-    table = pd.DataFrame({"topic": best, "label": labels}).dropna()
-    counts = table.groupby(["topic", "label"]).size().rename("documents").reset_index()
-    counts["share"] = counts["documents"] / counts.groupby("topic")["documents"].transform("sum")
-    return counts
+def held_out_coherence(
+    bag: Bag,
+    lda: LdaSettings,
+    seeds: Sequence[int],
+    most: int,
+    progress: Callable[..., Iterable] = lambda items, **_: items,
+) -> pd.DataFrame:
+    """NPMI, in one half of the documents, of the top words of topics fitted to the other half.
+
+    By it topic models are chosen. `seeds` are those of the halves, and of the topic models.
+
+    Returns:
+        Rows `seed`, `value`: a mean over topics, each.
+    """
+    rows = []
+    for seed in seeds:
+        fitted, other = halves(bag, seed)
+        topics = fit_topics(fitted, lda.model_copy(update={"seed": seed}), progress=progress)
+        tops = top_words(topics.word_probability, most)
+        rows.append((seed, float(coherence(other.counts, tops).mean())))
+    return pd.DataFrame(rows, columns=["seed", "value"])

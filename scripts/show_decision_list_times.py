@@ -1,0 +1,150 @@
+"""Theorem 1: time to perfect classification beside the bound, over vocabularies and delta."""
+
+import numpy as np
+import pandas as pd
+
+from onelayer.decision_lists import readable
+from onelayer.evidence.figures import MARKERS, MIDDLE, PALETTE, despine, plt
+from onelayer.evidence.tables import number, tidy
+from onelayer.job import job
+
+KEYS = [*readable.SIZES, "delta"]
+QUANTITIES = ["t_star", "gamma", "bound", "t_star_to_bound_ratio", "t_star_gamma_log_l", "order"]
+COUNTEREXAMPLE = "counterexample_time_to_bound_ratio"
+NOTES = [
+    "Exact: reduced gradient flow from W = 0, V = cP, uniform sequences of n distinct tokens, "
+    "lists of length m; '1 to 4': of unequal length, each length for as many tokens, which take as "
+    "long as the slowest length alone. t* is the first time at which every sequence is classified "
+    "strictly right. 'List order' is the share of adjacent list pairs with W[a_k, a] > "
+    "W[a_{k+1}, a].",
+    "The paper publishes no numbers but the bound 4 m / (log(L) γ).",
+    readable.GAMMA_AND_DELTA,
+    "δ sets the scale c, and so t*, but not the bound: how loose the bound is depends on δ. "
+    "δ above 1 is no probability mass, and left out of the rows over all sizes.",
+]
+
+
+def case_note(case: pd.Series) -> str:
+    """What the case says that a search has found."""
+    return (
+        "Not uniform: the worst case of a search (onelayer.decision_lists.theorem_1) has "
+        f"{case['L']:g} tokens, sequences of {case['n']:g}, lists of up to {case['m']:g} and "
+        f"δ = {case['delta']:g}; its t* is {number(case['t_star_to_bound_ratio'])} times the bound."
+    )
+
+
+def looseness(solved: pd.DataFrame) -> str:
+    """The bound in units of the slowest t*, rounded down; where not all are perfect, that."""
+    ratios = solved.loc[solved["delta"] == 1, "t_star_to_bound_ratio"]
+    title = "Uniform sequences at δ = 1:\n"
+    if ratios.isna().any():
+        return f"{title}not all perfect in {ratios.isna().sum()} of {len(ratios)} sizes"
+    if not ratios.max() > 0:
+        return f"{title}t* and Theorem 1's bound"
+    least = np.floor(10 / ratios.max()) / 10
+    return f"{title}Theorem 1's bound is at least {least:g} times t*"
+
+
+def growth(rows: pd.DataFrame) -> float:
+    """Slope of log(t* log L) against log L, the same for every m."""
+    logs = pd.DataFrame({"x": np.log(rows["L"]), "y": np.log(rows["t_star"] * np.log(rows["L"]))})
+    x, y = (logs - logs.groupby(rows["m"]).transform("mean")).T.to_numpy()
+    return float((x * y).sum() / (x**2).sum())
+
+
+def grown(solved: pd.DataFrame) -> dict[int, pd.DataFrame]:
+    """Rows with equal lists at delta = 1 that several vocabularies have, by n."""
+    equal = solved["shortest"] == solved["m"]
+    rows = solved[equal & (solved["delta"] == 1) & (solved["t_star"] > 0)]
+    return {n: of_n for n, of_n in rows.groupby("n") if len(set(of_n["L"])) > 1}
+
+
+def table(solved: pd.DataFrame, counterexample: pd.DataFrame) -> pd.DataFrame:
+    """All sizes together, the counterexample, then a row per size and quantity."""
+    masses = solved[solved["delta"] <= 1]
+    every = dict.fromkeys(KEYS, "all")
+    ratio = readable.largest_ratio(masses["t_star"], masses["bound"])
+    order = {"value": masses["order"].min(), "n": len(masses), "state": ratio["state"]}
+    rows = [
+        every | {"quantity": "largest_time_to_bound_ratio"} | ratio,
+        every | {"quantity": "least_list_order"} | order,
+    ]
+    for n, of_n in grown(solved).items():
+        key = every | {"sequence_length": n, "delta": 1, "quantity": "growth_exponent"}
+        rows.append(key | {"value": growth(of_n), "n": len(of_n)})
+    case = counterexample.rename(columns=readable.WORDS).iloc[0]
+    beside = {"value": case["t_star_to_bound_ratio"], "n": 1, "published": 1.0}
+    rows.append(dict(case[KEYS].map("{:g}".format)) | {"quantity": COUNTEREXAMPLE} | beside)
+    sizes = readable.long(solved.rename(columns=readable.WORDS), KEYS, QUANTITIES)
+    bounds = solved["bound"].repeat(len(QUANTITIES)).to_numpy()
+    compared = (sizes["quantity"] == "t_star") & np.repeat(
+        solved["delta"].to_numpy() <= 1, len(QUANTITIES)
+    )
+    sizes["published"] = np.where(compared, bounds, np.nan)
+    return tidy(pd.concat([pd.DataFrame(rows), sizes]), KEYS)
+
+
+def shown(solved: pd.DataFrame) -> pd.DataFrame:
+    """A row per size for readers."""
+    return readable.size_columns(solved).assign(
+        δ=solved["delta"].map("{:.15g}".format),
+        **{
+            "t*": solved["t_star"].map(readable.significant),
+            "γ": solved["gamma"].map(readable.significant),
+            "bound": solved["bound"].map(lambda value: readable.significant(value, 4)),
+            "bound / t*": (solved["bound"] / solved["t_star"]).map(
+                lambda x: readable.significant(x, 2)
+            ),
+            "t* γ log L": solved["t_star_gamma_log_l"].map(lambda value: number(value, 4)),
+            "list order": solved["order"].map(lambda value: number(value, 3)),
+        },
+    )
+
+
+def draw(solved: pd.DataFrame) -> plt.Figure:
+    """t* and the bound against L, a colour per n; and t* / bound against delta."""
+    figure, (left, right) = plt.subplots(1, 2, figsize=(MIDDLE, 3.2))
+    for colour, (n, rows) in zip(PALETTE, grown(solved).items(), strict=False):
+        over_m = rows.groupby("L")[["t_star", "bound"]].agg(["min", "max"])
+        for quantity, hatch in (("t_star", None), ("bound", "////")):
+            low, high = over_m[quantity, "min"], over_m[quantity, "max"]
+            left.fill_between(low.index, low, high, facecolor="none" if hatch else colour,
+                              edgecolor=colour, hatch=hatch, linewidth=1.2)  # fmt: skip
+        left.plot([], [], color=colour, linewidth=4, label=f"n = {n}")
+    lengths = "m = {} to {}".format(*solved["m"].agg(["min", "max"]))
+    left.text(0.04, 0.31, f"hatched: bound\nfilled: t*\n({lengths})", transform=left.transAxes)
+    left.set(xscale="log", yscale="log", xlabel="vocabulary L", ylabel="time to perfect")
+    ticks = sorted(solved["L"].unique())[::2]
+    left.set_xticks(ticks, [str(L) for L in ticks])
+    left.set_xticks([], minor=True)
+    equal = solved[(solved["shortest"] == solved["m"]) & (solved["t_star"] > 0)]
+    swept = equal[equal.groupby(["L", "n", "m"])["delta"].transform("nunique") > 1]
+    swept = swept[swept["L"] == swept["L"].min()].sort_values("delta")
+    for (m, rows), colour, marker in zip(swept.groupby("m"), PALETTE[3:], MARKERS, strict=False):
+        ratio = rows["t_star_to_bound_ratio"]
+        right.plot(rows["delta"], ratio, color=colour, marker=marker, label=f"m = {m}")
+    right.axhline(1, color="0.35", linestyle="--")
+    right.axvspan(1, right.get_xlim()[1], color="0.92", zorder=0, linewidth=0)
+    right.set(xscale="log", yscale="log", xlabel="δ in c = 4 n log(L) / δ", ylabel="t* / bound")
+    right.margins(x=0)
+    right.xaxis.set_major_formatter("{x:g}")
+    if len(swept):
+        right.set_title("L = {L}, n = {n}; grey: δ > 1".format(**swept.iloc[0]), fontsize=9)
+        right.legend(loc="lower right")
+    left.set_title("δ = 1", fontsize=9)
+    figure.suptitle(looseness(solved))
+    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    despine(left, right)
+    return figure
+
+
+with job(snakemake) as step:
+    solved = pd.read_parquet(snakemake.input.solved)
+    counterexample = pd.read_parquet(snakemake.input.counterexample)
+    step.save_table(
+        table(solved, counterexample),
+        title="Decision lists, Theorem 1: time to perfect classification, W only",
+        shown=shown(solved),
+        notes=[*NOTES, case_note(counterexample.iloc[0])],
+    )
+    step.save_figure(draw(solved))

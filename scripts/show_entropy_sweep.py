@@ -1,0 +1,147 @@
+"""Fig. 6: entropy of attention for 64 settings of size and learning rates, ours and the paper's."""
+
+import numpy as np
+import pandas as pd
+
+from onelayer.evidence.figures import MARKERS, PALETTE, despine, plt
+from onelayer.evidence.tables import number, tidy
+from onelayer.job import job
+from onelayer.scan_snap import entropies
+from onelayer.scan_snap.entropies import INITIAL_ENTROPY
+from onelayer.scan_snap.measures import SETTINGS
+
+NOTES = [
+    "Entropy (nats) of attention on the 10 distinct tokens of a class, renormalised, mean over "
+    f"classes; attention by P(l) alone has {INITIAL_ENTROPY:.3f}, uniform attention 2.303.",
+    "Ours: mean over seeds ± half of its 95% interval. Paper: mean ± standard deviation of "
+    "10 seeds. A seed has the same data and start under all learning rates, so that the cells of "
+    "one number of query tokens vary together.",
+]
+
+
+def table(cells: pd.DataFrame, runs: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
+    """Every cell with its difference to the published one, then all cells together, then trends."""
+    reached = cells[cells["state"] != "not reached"].dropna(subset=["value", "low", "published"])
+    z = entropies.welch(reached)
+    parts = [
+        cells.drop(columns=["std", "published_std"]).assign(quantity="entropy"),
+        reached[[*SETTINGS, "n"]].assign(quantity="entropy_z", value=z),
+    ]
+    parts = pd.concat(parts).sort_values([*SETTINGS, "quantity"], kind="stable")
+    together = {}
+    if len(reached):
+        pairs = reached["value"], reached["published"]
+        together = {
+            "entropy_slope": entropies.slope(reached),
+            "entropy_z_close": {"value": (z.abs() <= 2).mean(), "n": len(z)},
+            "entropy_z_largest": {"value": z.abs().max(), "n": len(z)},
+            "entropy_correlation": {"value": np.corrcoef(*pairs)[0, 1], "n": len(z)},
+            "entropy_distance": {"value": (pairs[0] - pairs[1]).abs().mean(), "n": len(z)},
+        }
+    rows = [{"quantity": quantity} | row for quantity, row in together.items()]
+    for along in ("lr_Y_multiplier", "lr_Z"):
+        rows += entropies.trend(runs, published, along)
+    return tidy(pd.concat([parts, pd.DataFrame(rows)], ignore_index=True), SETTINGS)
+
+
+def shown(cells: pd.DataFrame) -> pd.DataFrame:
+    """A row per size and lr_Z, a column per multiplier: ours and the published value."""
+    ours = cells["value"].map(lambda x: number(x, 3)) + " ± "
+    ours += ((cells["high"] - cells["low"]) / 2).map(lambda x: number(x, 3))
+    paper = cells["published"].map(lambda x: number(x, 3)) + " ± "
+    paper += cells["published_std"].map(lambda x: number(x, 3))
+    text = ours.where(cells["value"].notna(), "–") + ("; paper " + paper).where(
+        cells["published"].notna(), ""
+    )
+    column = cells["lr_Y_multiplier"].map("lr_Y/lr_Z = {:.15g}".format)
+    grid = cells.assign(text=text, column=column)
+    grid = grid.pivot(index=["num_last", "lr_Z"], columns="column", values="text")
+    grid = grid.reindex(columns=column[cells["lr_Y_multiplier"].sort_values().index].unique())
+    grid = grid.rename_axis(["query tokens", "lr_Z"]).fillna("–").reset_index()
+    return grid.assign(**{"query tokens": grid["query tokens"].map("{:g}".format)}).astype(str)
+
+
+def summary(rows: pd.DataFrame) -> list[str]:
+    """All cells together, in one sentence."""
+    value = rows.set_index("quantity")["value"]
+    if "entropy_z_close" not in value:
+        return []
+    return [
+        f"{value['entropy_z_close']:.0%} of the cells are within 2 standard errors of the "
+        "published mean (Welch; chance alone: about 95%), none further than "
+        f"{value['entropy_z_largest']:.2f}; mean absolute difference "
+        f"{value['entropy_distance']:.4f} nats, correlation {value['entropy_correlation']:.3f}; "
+        f"our change by training is {value['entropy_slope']:.3f} times the published one."
+    ]
+
+
+def shape(published: pd.DataFrame) -> str:
+    """How many of the published lines rise all the way."""
+    lines = published.pivot(
+        index=["num_last", "lr_Z"], columns="lr_Y_multiplier", values="published"
+    )
+    rise = (lines.diff(axis=1).iloc[:, 1:] > 0).all(axis=1)
+    return (
+        "Published entropy over lr_Y/lr_Z, a line for each number of query tokens and lr_Z: "
+        f"{rise.sum()} of {len(rise)} lines rise from each value to the next."
+    )
+
+
+def draw(cells: pd.DataFrame) -> plt.Figure:
+    """Entropy against lr_Y/lr_Z, a panel per number of query tokens, a line per lr_Z."""
+    sizes = sorted(cells.loc[cells["n"] > 0, "num_last"].unique())
+    columns = min(2, len(sizes))
+    lines = -(-len(sizes) // columns)
+    size = 3 * columns, 1 + 2.3 * lines
+    figure, axes = plt.subplots(
+        lines, columns, figsize=size, sharex=True, sharey=True, squeeze=False
+    )
+    for axis, num_last in zip(axes.flat, sizes, strict=False):
+        panel(axis, cells[cells["num_last"] == num_last])
+        axis.set_title(f"query tokens: {num_last:g}", fontsize=9)
+    for axis in axes.flat[len(sizes) :]:
+        axis.set_axis_off()
+    figure.suptitle("Entropy of attention against learning rates,\nours and the paper's")
+    for axis in axes[-1]:
+        axis.set_xlabel("lr$_Y$ / lr$_Z$, of decoder and attention (log)", fontsize=8)
+    figure.supylabel("entropy of attention on distinct tokens (nats)", fontsize=9)
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    for style, face, label in (("-", "0.3", "ours ± std"), (":", "white", "paper ± std")):
+        handles.append(plt.Line2D([], [], color="0.3", marker="o", markerfacecolor=face, ls=style))
+        labels.append(label)
+    figure.legend(handles, labels, loc="outside lower center", ncols=3)
+    return figure
+
+
+def panel(axis: plt.Axes, cells: pd.DataFrame) -> None:
+    """Ours and the published values at one number of query tokens."""
+    rates = sorted(cells.loc[cells["n"] > 0, "lr_Z"].unique())
+    for place, lr_Z in enumerate(rates):
+        line = cells[cells["lr_Z"] == lr_Z]
+        shift = 1 + 0.025 * (place - (len(rates) - 1) / 2)
+        style = {"color": PALETTE[place % len(PALETTE)], "marker": MARKERS[place % len(MARKERS)]}
+        style |= {"capsize": 2, "markersize": 4}
+        x = line["lr_Y_multiplier"] * shift
+        axis.errorbar(0.97 * x, line["value"], line["std"], label=f"lr$_Z$ = {lr_Z:g}", **style)
+        paper = {"linestyle": ":", "markerfacecolor": "white"} | style
+        axis.errorbar(1.03 * x, line["published"], line["published_std"], **paper)
+    axis.axhline(INITIAL_ENTROPY, color="0.6", linewidth=0.8, zorder=0)
+    place = axis.get_yaxis_transform()
+    axis.text(0.01, INITIAL_ENTROPY, "before training", transform=place, va="bottom", fontsize=7)
+    axis.set_xscale("log")
+    ticks = sorted(cells["lr_Y_multiplier"].unique())
+    axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    axis.set_xticks([], minor=True)
+    despine(axis)
+
+
+with job(snakemake) as step:
+    simulated = pd.read_parquet(snakemake.input.simulated)
+    runs = entropies.entropy_by_run(simulated, step.settings["iterations"])
+    published = entropies.read_published(step.given("published"))
+    cells = entropies.cells(runs, published)
+    rows = table(cells, runs, published)
+    title = "Scan and Snap: entropy of attention (nats) against learning rates"
+    notes = [*summary(rows), *NOTES, shape(published)]
+    step.save_table(rows, title=title, shown=shown(cells), notes=notes)
+    step.save_figure(draw(cells))

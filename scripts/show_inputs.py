@@ -1,0 +1,122 @@
+"""Table and figure: attention after pretraining on inputs of one and of several articles.
+
+By the stage-2 theorem of Li, Li & Risteski (2023) attention to words of one topic grows with tau,
+the number of topics in a document, and tau = 1 has nothing to gain. An article has one topic.
+Where the settings name no models, the numbers are those of a kept run.
+"""
+
+import pandas as pd
+
+from onelayer.evidence.figures import MARKERS, MIDDLE, PALETTE, despine, plt
+from onelayer.evidence.tables import interval, number, tidy
+from onelayer.job import job
+from onelayer.topic_structure.wikipedia.inputs import ACROSS, WITHIN
+from onelayer.topic_structure.wikipedia.measure import ALL, ATTENTION, EQUAL
+from onelayer.topic_structure.wikipedia.published import learned
+from onelayer.topic_structure.wikipedia.words import tightest
+
+KEYS = ["model", "order", "articles", "probed", "overlap", "threshold"]
+ARTICLES, LEARNED = "articles", "nats_below_frequencies"
+OVER = "_null_corrected"
+ORDERS = {"pieces": "pieces of {}", "shuffled": "bag of {}", "drawn": "words drawn from {} topics"}
+NOTES = [
+    "Pieces: some consecutive words of each article in turn. Bag: the same words in random order, "
+    "as in the theory. Drawn: words of several topics of the fitted topic model: the positive "
+    "control, which must show topics if training and probe can show any.",
+    "Probed on the articles of the other tables, and on inputs as in the training, where pairs of "
+    "words of one article and of two are told apart. Words drawn from one topic count as of one "
+    "article. null: topics permuted among equally frequent words, for each training.",
+    "Learned: how far the final held-out loss lies below that of words' frequencies (nats a word). "
+    "not reached: it does not.",
+]
+KEPT = (
+    "Of a kept run: BERT, inputs of up to 512 tokens, batches of 8,192, 32 million tokens, four "
+    "trainings an arm (commits 77551369 and b034ae36). config/inputs.yaml makes them again."
+)
+
+
+def model_rows(
+    name: str, model: dict, histories: list, articles: pd.DataFrame, inputs: pd.DataFrame
+) -> pd.DataFrame:
+    """Ratios of a model on articles and on inputs, and what it has learned."""
+    rows = pd.concat([tightest(articles).assign(probed=ARTICLES), inputs])
+    rows = rows[(rows["seed"] == ALL) & rows["quantity"].isin([ATTENTION, EQUAL])]
+    over = rows.drop(columns=["value", "low", "high", "null"]).rename(
+        columns={"over_null": "value", "over_low": "low", "over_high": "high"}
+    )
+    over["quantity"] += OVER
+    place = rows.iloc[:1][["probed", "overlap", "threshold"]]
+    place = place.assign(quantity=LEARNED, **learned(histories))
+    state = "undecided" if len(histories) == 1 else ""
+    if not place["low"].fillna(place["value"]).item() > 0:
+        state = "not reached"
+    inputs = model["inputs"] or {"order": "pieces", "articles": 1}
+    rows = pd.concat([rows, over, place], ignore_index=True)
+    return rows.assign(model=name, state=state, **inputs)
+
+
+def names(rows: pd.DataFrame) -> dict[str, str]:
+    """What stands in an input, by model."""
+    arms = rows[["model", "order", "articles"]].drop_duplicates().itertuples(index=False)
+    return {
+        model: "one article" if (order, of) == ("pieces", 1) else ORDERS[order].format(of)
+        for model, order, of in arms
+    }
+
+
+def shown(rows: pd.DataFrame) -> pd.DataFrame:
+    """A row per model and place of the probe."""
+    readable, arms = [], names(rows)
+    for (model, probed), part in rows.groupby(["model", "probed"], sort=False):
+        by = part.set_index("quantity")
+        row = {"model": model, "an input": arms[model], "probed on": probed}
+        for quantity, name in ((ATTENTION, "ratio"), (EQUAL, "at equal distance")):
+            row[name] = number(by.loc[quantity, "value"], 3)
+            row[f"{name} / null [95%]"] = interval(*by.loc[f"{quantity}{OVER}", "value":"high"], 3)
+        ends = by.loc[LEARNED, "value":"high"] if LEARNED in by.index else [float("nan")] * 3
+        readable.append(row | {"learned [95%]": interval(*ends, 2)})
+    return pd.DataFrame(readable)
+
+
+def draw(rows: pd.DataFrame) -> plt.Figure:
+    """Ratio over its null: a line per arm, a mark per place of the probe."""
+    arms = names(rows)
+    size = (MIDDLE + 1, 0.42 * len(arms) + 1.7)
+    figure, axes = plt.subplots(1, 2, figsize=size, sharex=True, sharey=True)
+    titles = {ATTENTION: "at any distance", EQUAL: "at equal distance"}
+    for axis, (quantity, title) in zip(axes, titles.items(), strict=True):
+        axis.axvline(1, color="0.5", linewidth=0.8, zorder=0)
+        for k, probed in enumerate((ARTICLES, WITHIN, ACROSS)):
+            part = rows[(rows["quantity"] == f"{quantity}{OVER}") & (rows["probed"] == probed)]
+            heights = [list(arms).index(name) + 0.22 * (k - 1) for name in part["model"]]
+            ends = [part["value"] - part["low"], part["high"] - part["value"]]
+            style = {"marker": MARKERS[k], "ms": 4, "ls": "", "color": PALETTE[k], "label": probed}
+            axis.errorbar(part["value"], heights, xerr=ends, elinewidth=1, **style)
+        axis.set_title(title, fontsize=9)
+        axis.set_xlabel("one topic / two, over permuted")
+        axis.locator_params(axis="x", nbins=4)
+        axis.grid(axis="y", linewidth=0.4)
+        axis.tick_params(axis="y", length=0)
+        despine(axis)
+    axes[0].set(yticks=range(len(arms)), yticklabels=arms.values(), ylim=(len(arms) - 0.5, -0.5))
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=7.5)
+    title = "Attention to one topic over two, by what stands in an input [95%]"
+    figure.suptitle(title, fontsize=10)
+    return figure
+
+
+with job(snakemake) as step:
+    models, histories = step.settings["models"], iter(snakemake.input.histories)
+    parts = []
+    files = zip(models.items(), snakemake.input.articles, snakemake.input.inputs, strict=True)
+    for (name, model), *paths in files:
+        of = [pd.read_parquet(next(histories)) for _ in model["seeds"]]
+        parts.append(model_rows(name, model, of, *map(pd.read_parquet, paths)))
+    measured = pd.concat(parts, ignore_index=True) if parts else pd.read_csv(step.given("kept"))
+    columns = [*KEYS, "quantity", "value", "low", "high", "n", "null", "state"]
+    rows = tidy(measured.reindex(columns=columns), KEYS)
+    title = "Attention after pretraining on inputs of one and of several articles"
+    notes = NOTES if parts else [*NOTES, KEPT]
+    step.save_table(rows, title=title, shown=shown(rows), notes=notes)
+    step.save_figure(draw(rows))

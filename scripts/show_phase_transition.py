@@ -1,0 +1,115 @@
+"""When attention stops gathering speed, by both learning rates; then where the rates are small.
+
+The paper says that this phase transition is controllable by both rates, and gives no exponents. In
+the limit of small steps SGD with momentum is a flow in which rates and time trade against each
+other: T(lr_Y / s, lr_Z / s) = s T(lr_Y, lr_Z), so that the two exponents of T add up to -1 (Euler).
+To first order momentum m comes m / (1 - m) iterations late, which takes m / ((1 - m) T) off.
+"""
+
+import pandas as pd
+
+from onelayer.evidence.figures import MARKERS, PALETTE, SEQUENTIAL, despine, plt
+from onelayer.evidence.tables import interval, tidy
+from onelayer.job import job
+from onelayer.scan_snap.measures import over_runs, transition_exponents, transition_times_by_run
+
+KEYS = ["simulation", "slower", "lr_Z", "lr_Y"]
+NOTES = [
+    "Time of the transition: the iteration at which attention c moves fastest. Exponents: slopes "
+    "of its logarithm on the logarithms of both rates together, in each seed. Mean over seeds with "
+    "its 95% interval (Student's t).",
+    "'slower': what the rates are divided by. In the limit of small rates training is a flow, "
+    "whose exponents add up to -1: time alone fixes the sum. Momentum's delay takes so much off "
+    "the sum's size, to first order.",
+]
+
+
+def exponents(times: pd.DataFrame, momentum: float) -> list[dict]:
+    """Exponents of both rates, their sum, and momentum's delay."""
+    slopes = transition_exponents(times)
+    late = momentum / (1 - momentum)
+    return [
+        {"quantity": "lr_Y_exponent"} | over_runs(slopes["lr_Y"]),
+        {"quantity": "lr_Z_exponent"} | over_runs(slopes["lr_Z"]),
+        {"quantity": "sum_of_exponents", "published": -1.0}
+        | over_runs(slopes.sum(axis=1, skipna=False)),
+        {"quantity": "momentum_delay", "value": late * (1 / times["time"]).mean()},
+    ]
+
+
+def table(times: pd.DataFrame, slow: pd.DataFrame, momentum: float) -> pd.DataFrame:
+    """Times of every pair of rates and their exponents; then exponents at smaller rates."""
+    rows = [{"simulation": "transition"} | row for row in exponents(times, momentum)]
+    for (lr_Z, lr_Y), runs in times.groupby(["lr_Z", "lr_Y"]):
+        row = {"simulation": "transition", "lr_Z": lr_Z, "lr_Y": lr_Y}
+        rows.append(row | {"quantity": "transition_time"} | over_runs(runs["time"], 0))
+    for slower, runs in slow.groupby("slower"):
+        row = {"simulation": "slow_transition", "slower": slower}
+        rows += [row | of for of in exponents(transition_times_by_run(runs), momentum)]
+    return tidy(rows, KEYS)
+
+
+def shown(rows: pd.DataFrame) -> pd.DataFrame:
+    """The exponents, a row for each set of rates."""
+    rows = rows[rows["quantity"] != "transition_time"]
+    names = (
+        rows["slower"]
+        .map("rates divided by {:g}".format)
+        .where(rows["slower"].notna(), "rates of the figure")
+    )
+    text = [interval(*ends, 3) for ends in rows[["value", "low", "high"]].to_numpy()]
+    columns = {
+        "lr_Y_exponent": "exponent of lr_Y",
+        "lr_Z_exponent": "exponent of lr_Z",
+        "sum_of_exponents": "sum; flow: -1",
+        "momentum_delay": "momentum's delay",
+    }
+    grid = rows.assign(rates=names, text=text).pivot(
+        index="rates", columns="quantity", values="text"
+    )
+    return grid.loc[names.unique(), list(columns)].rename(columns=columns).reset_index()
+
+
+def draw(rows: pd.DataFrame) -> plt.Figure:
+    """Time of the transition against lr_Y by lr_Z; exponents where rates are small."""
+    figure, (left, right) = plt.subplots(1, 2, figsize=(6.2, 3.2), width_ratios=[1.3, 1])
+    by_pair = rows[rows["quantity"] == "transition_time"].groupby("lr_Z")
+    for place, (lr_Z, line) in enumerate(by_pair):
+        bars = line["value"] - line["low"], line["high"] - line["value"]
+        style = {"color": plt.get_cmap(SEQUENTIAL)(0.85 * place / max(1, len(by_pair) - 1))}
+        style |= {"marker": MARKERS[place % len(MARKERS)], "label": f"{lr_Z:g}"}
+        left.errorbar(line["lr_Y"], line["value"], bars, markersize=4, capsize=2, **style)
+    left.set(xscale="log", yscale="log", xlabel="decoder's learning rate lr$_Y$ (log)")
+    left.set(ylabel="time of the transition\n(iterations, log)")
+    left.set_title("Time of the transition by both rates", fontsize=9)
+    for axis in (left.xaxis, left.yaxis):
+        axis.set_major_formatter("{x:g}")
+    left.yaxis.set_minor_formatter(lambda y, _: f"{y:g}" if f"{y:g}"[0] in "25" else "")
+    left.xaxis.set_minor_formatter("")
+    left.tick_params(axis="y", which="minor", labelsize=8)
+    left.legend(title="lr$_Z$", fontsize=7.5, title_fontsize=8, ncols=2)
+    slow = rows[rows["simulation"] == "slow_transition"]
+    exponents = {"lr_Z_exponent": "lr$_Z$", "lr_Y_exponent": "lr$_Y$", "sum_of_exponents": "sum"}
+    for (quantity, label), marker, colour in zip(exponents.items(), MARKERS, PALETTE, strict=False):
+        line = slow[slow["quantity"] == quantity]
+        bars = line["value"] - line["low"], line["high"] - line["value"]
+        style = {"marker": marker, "color": colour, "capsize": 2, "label": label}
+        right.errorbar(line["slower"], line["value"], bars, **style)
+    right.axhline(-1, color="0.6", linewidth=0.8, zorder=0)
+    right.set(xscale="log", xlabel="rates divided by (log)", ylabel="exponent of the time")
+    right.set_xticks(sorted(slow["slower"].unique()))
+    right.xaxis.set_major_formatter("{x:g}")
+    right.xaxis.set_minor_formatter("")
+    right.set_title("Exponents of both rates, and sum\n(line: −1, of a flow)", fontsize=9)
+    right.legend(fontsize=7.5)
+    despine(left, right)
+    return figure
+
+
+with job(snakemake) as step:
+    times = transition_times_by_run(pd.read_parquet(snakemake.input.transition))
+    slow = pd.read_parquet(snakemake.input.slow)
+    rows = table(times, slow, step.settings["momentum"])
+    title = "Scan and Snap: time of the phase transition by learning rates"
+    step.save_table(rows, title=title, shown=shown(rows), notes=NOTES)
+    step.save_figure(draw(rows))

@@ -1,0 +1,150 @@
+"""Fig. 4: attention of one class over training, and whether it is the decoder that calms it."""
+
+import numpy as np
+import pandas as pd
+
+from onelayer.evidence.figures import PALETTE, SEQUENTIAL, despine, plt
+from onelayer.evidence.tables import interval, tidy
+from onelayer.job import job
+from onelayer.scan_snap.data import COMMON, DISTINCT, SLOTS
+from onelayer.scan_snap.measures import over_runs, scan_measures, trajectories
+
+KEYS = ["simulation", "lr_Y_multiplier"]
+# Between which numbers lie by definition.
+ENDS = {"common_mass_change": (-1, 1), "gain_spearman": (-1, 1), "largest_attention": (0, 1)}
+ENDS |= dict.fromkeys(("gain_of_most_frequent", "gain_of_rarest", "way_after"), (0,))
+WORDS = {
+    "common_mass_change": "common tokens' share of attention: change",
+    "gain_spearman": "rank correlation of c(end) / c(0) and P(l), distinct tokens",
+    "gain_of_most_frequent": "c(end) / c(0) of the most frequent distinct token",
+    "gain_of_rarest": "c(end) / c(0) of the rarest distinct token",
+    "largest_attention": "largest c of all tokens at the end",
+    "slowing_down": "log10 of the top token's speed, early / at the end",
+    "entropy_slowing_down": "log10 of the entropy's speed, early / at the end",
+    "way_after": "way of c after the figure's iterations / way before (l1)",
+    "drop_delay[1 to 2]": "iterations from the rarest distinct token's drop to the next one's",
+    "slowing_down_over_control": "top token: with the fastest decoder minus with this one",
+    "entropy_slowing_down_over_control": "the same of the entropy",
+}
+NOTES = [
+    "c is attention c_{l|n}: what sequences with the next token n give to token l. 'scan' is the "
+    "paper's: Y and Z start at 0. 'rest' starts at random values, so that attention moves under a "
+    "decoder frozen at its start, too (lr_Y / lr_Z = 0): controls, which the paper does not have.",
+    "Mean over seeds with its 95% interval (Student's t). Decoders share data and start by seed; "
+    "'over control' is a difference seed by seed.",
+    "Speed is the change per iteration, early around iteration 10. A token drops where its c is 1% "
+    "below its start. The top token's speed also falls where it loses its attention, which is no "
+    "rest: then the entropy's rows are the sounder ones.",
+]
+LINES = (0, 4, 7, 9)  # distinct tokens drawn over time, from rare to frequent
+BAND = (2.5, 97.5)  # percentiles of seeds
+ROWS = (0, 2, 4, 6, 8, 10)  # iterations of the paper's heat map; the last one is added
+
+
+def table(simulated: dict[str, pd.DataFrame], iterations: dict[str, int]) -> pd.DataFrame:
+    """Every number of both simulations, a row per decoder; controls beside the fastest decoder."""
+    rows = []
+    for simulation, runs in simulated.items():
+        of = {
+            rate: scan_measures(part, iterations[simulation])
+            for rate, part in runs.groupby("lr_Y_multiplier")
+        }
+        for rate, measures in of.items():
+            if rate != max(of):
+                for name in ("slowing_down", "entropy_slowing_down"):
+                    measures[f"{name}_over_control"] = of[max(of)][name] - measures[name]
+            for quantity, values in measures.items():
+                row = {"simulation": simulation, "lr_Y_multiplier": rate, "quantity": quantity}
+                rows.append(row | over_runs(values, *ENDS.get(quantity, ())))
+    return tidy(rows, KEYS)
+
+
+def shown(rows: pd.DataFrame) -> pd.DataFrame:
+    """A row per quantity, a column per decoder."""
+    name = rows["simulation"] + rows["lr_Y_multiplier"].map(", lr_Y/lr_Z = {:.15g}".format)
+    text = [interval(*ends, 3) for ends in rows[["value", "low", "high"]].to_numpy()]
+    grid = rows.assign(name=name, text=text).pivot(index="quantity", columns="name", values="text")
+    grid = grid.reindex(index=[q for q in WORDS if q in grid.index], columns=name.unique())
+    return grid.rename(index=WORDS).rename_axis("number", axis=0).fillna("–").reset_index()
+
+
+def draw(simulated: dict[str, pd.DataFrame], iterations: dict[str, int]) -> plt.Figure:
+    """One seed as the paper shows it, all seeds by token, gains, and speed by decoder."""
+    times, c = trajectories(simulated["scan"].query("diverged_at < 0"))
+    end = iterations["scan"]
+    figure, axes = plt.subplots(2, 2, figsize=(6.2, 5.6))
+    heat_map(figure, axes[0, 0], c[:, 0], end)
+    tokens_over_time(axes[0, 1], times[times <= end], c[times <= end])
+    gains(axes[1, 0], c[end] / c[0])
+    rest = simulated["rest"].query(f"diverged_at < 0 and iteration <= {iterations['rest']}")
+    speed(axes[1, 1], rest)
+    figure.supxlabel(
+        "$c_{l|n}$: attention that sequences with next token $n$ give token $l$; "
+        f"bands and bars: 95% of {c.shape[1]} seeds",
+        fontsize=8,
+    )
+    return figure
+
+
+def heat_map(figure: plt.Figure, axis: plt.Axes, c: np.ndarray, end: int) -> None:
+    """Attention of one seed, [times, 20]."""
+    times = [*ROWS, end]
+    image = axis.imshow(c[times], cmap=SEQUENTIAL, vmin=0, aspect="auto", interpolation="nearest")
+    figure.colorbar(image, ax=axis, label="$c_{l|n}$", pad=0.02)
+    axis.axvline(COMMON - 0.5, color="white", linewidth=1.5)
+    axis.set_yticks(range(len(times)), times)
+    axis.set(title="Attention of one seed", ylabel="iteration")
+    axis.set(xlabel="token: common | distinct", xticks=range(0, SLOTS, 5))
+
+
+def tokens_over_time(axis: plt.Axes, times: np.ndarray, c: np.ndarray) -> None:
+    """Mean over seeds of some tokens, c [times, seeds, 20]."""
+    colours = plt.get_cmap(SEQUENTIAL)(np.linspace(0.85, 0, DISTINCT))
+    lines = {f"distinct {(k + 1) / 10:g}": (c[..., COMMON + k], colours[k], "-") for k in LINES}
+    lines["common 1"] = c[..., :COMMON].mean(axis=2), "0.35", "--"
+    for label, (values, colour, style) in reversed(lines.items()):
+        axis.plot(times, values.mean(axis=1), style, color=colour, label=label)
+        axis.fill_between(
+            times, *np.percentile(values, BAND, axis=1), color=colour, alpha=0.2, linewidth=0
+        )
+    axis.set(title="Some tokens, all seeds", xlabel="iteration", ylabel="$c_{l|n}$")
+    axis.set_ylim(0, 1.6 * axis.get_ylim()[1])  # above all bands, for the legend
+    axis.legend(title="token, relative P($l$|$n$)", fontsize=7, title_fontsize=7.5, ncols=2)
+    despine(axis)
+
+
+def gains(axis: plt.Axes, gain: np.ndarray) -> None:
+    """Gain of every token over training, [seeds, 20]."""
+    mean, slots = gain.mean(axis=0), np.arange(SLOTS)
+    bars = np.abs(np.percentile(gain, BAND, axis=0) - mean)
+    kinds = ("common", slots < COMMON, "0.35"), ("distinct", slots >= COMMON, PALETTE[0])
+    for label, of, colour in kinds:
+        style = {"fmt": "o", "color": colour, "capsize": 2, "markersize": 4, "label": label}
+        axis.errorbar(slots[of], mean[of], bars[:, of], **style)
+    axis.axhline(1, color="0.6", linewidth=0.8, zorder=0)
+    axis.set(title="Gain by token", ylabel="$c_{l|n}$(end) / $c_{l|n}$(0)")
+    axis.set(xlabel="token, distinct ones: rare to frequent", xticks=slots[::5], ylim=(0, None))
+    axis.legend(loc="upper left")
+    despine(axis)
+
+
+def speed(axis: plt.Axes, rest: pd.DataFrame) -> None:
+    """Median speed of the top token's c, a line per decoder."""
+    for (rate, runs), colour in zip(rest.groupby("lr_Y_multiplier"), PALETTE, strict=False):
+        times, c = trajectories(runs)
+        label = f"lr$_Y$ / lr$_Z$ = {rate:g}" if rate else "frozen decoder"
+        middle = np.median(np.abs(np.diff(c[:, :, -1], axis=0)), axis=1)
+        axis.plot(times[1:], middle, color=colour, label=label)
+    axis.set(xscale="log", yscale="log", xlabel="iteration (log)")
+    axis.set(title="Speed by decoder", ylabel="|change of top $c_{l|n}$| (log)")
+    axis.xaxis.set_major_formatter("{x:g}")
+    axis.legend(fontsize=7, loc="lower left")
+    despine(axis)
+
+
+with job(snakemake) as step:
+    simulated = {name: pd.read_parquet(snakemake.input[name]) for name in ("scan", "rest")}
+    rows = table(simulated, step.settings)
+    title = "Scan and Snap: attention of one sequence class over training"
+    step.save_table(rows, title=title, shown=shown(rows), notes=NOTES)
+    step.save_figure(draw(simulated, step.settings))

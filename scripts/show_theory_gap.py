@@ -1,0 +1,149 @@
+"""Table of the gap of W_V and E beside the theorems' value, and heat maps of both matrices."""
+
+import math
+
+import numpy as np
+import pandas as pd
+
+from onelayer.evidence.figures import DIVERGING, MIDDLE, plt
+from onelayer.evidence.intervals import mean
+from onelayer.evidence.tables import interval, number, tidy
+from onelayer.job import job
+from onelayer.settings.topic_structure_synthetic import TheorySettings, TopicModelSettings
+from onelayer.topic_structure.synthetic import closed_form
+from onelayer.topic_structure.synthetic.data import SPECIAL, Vocabulary
+from onelayer.topic_structure.synthetic.summary import one_of_several, over_runs
+
+KEYS = ["parameter", "masked", "loss", "optimizer", "weight_decay", "setting"]
+OF_GRID = {"masked": "attended", "loss": "squared", "optimizer": "closed form", "weight_decay": 0.0}
+LOSSES = {"squared": "squared loss", "cross_entropy": "cross-entropy"}
+OPTIMIZERS = {"adam": "Adam", "sgd": "SGD"}
+MATRICES = {"E": "$E = W_E^{\\top} W_E$,\nall trained", "W_V": "$W_V$,\ntrained alone"}
+BLOCKS = "blocks"
+CLEAR = 1.5  # blocks stand out by as many standard deviations of pairs of different topics
+
+
+def text(v: int, T: int, p_m: float, p_c: float, tau: int) -> str:
+    """The words, their masking and the topics of a document, in one line."""
+    return f"v = {v}, T = {T}, p_m = {p_m:.15g}, p_c = {p_c:.15g}, tau = {tau}"
+
+
+def gap_rows(gaps: pd.DataFrame, setting: str) -> list[dict]:
+    """The gap of trained and optimal matrices; the theorems are about squared loss undecayed."""
+    rows = []
+    for key, runs in gaps.groupby(KEYS[:-1], sort=False):
+        keys = dict(zip(KEYS, [*key, setting], strict=True))
+        theory = float(runs["theory"].iloc[0])
+        exact = {"state": ""} if keys["optimizer"] == "closed form" else {}
+        named = keys["masked"] == "attended" and keys["weight_decay"] == 0
+        row = over_runs(runs["gap"], runs["diverged_at"]) | exact
+        rows.append(keys | row | {"quantity": "gap", "published": theory if named else math.nan})
+        if not math.isnan(theory):
+            row = over_runs(runs["gap"] / theory, runs["diverged_at"]) | exact
+            rows.append(keys | row | {"quantity": "gap_to_theory_ratio"})
+    return rows
+
+
+def grid_rows(grid: pd.DataFrame) -> list[dict]:
+    """The gap in every setting, exact optima; and the one that is farthest from the theorem's."""
+    rows, ratios = [], []
+    for key, draws in grid.groupby(
+        ["varied", "parameter", "v", "T", "p_m", "p_c", "tau"], sort=False
+    ):
+        first = draws.iloc[0]
+        keys = OF_GRID | {"parameter": key[1], "setting": text(*key[2:])}
+        row = keys | mean(draws["gap"])
+        rows.append(row | {"quantity": "gap_of_setting", "published": first["theory"]})
+        if key[1] == "W_V":  # exact for documents of this length
+            rows.append(row | {"quantity": "gap_at_length", "published": first["expected"]})
+        over = draws["gap"].to_numpy() / first["theory"]
+        ratios.append((keys, over, first["off"] / first["theory"]))
+    # It stands for all: the farthest beyond what the documents' length takes off.
+    keys, draws, _ = max(ratios, key=lambda one: abs(one[1].mean() - 1) - one[2])
+    farthest = {"quantity": "farthest_gap_to_theory_ratio", "published": 1.0}
+    return [*rows, keys | farthest | one_of_several(draws, len(ratios))]
+
+
+def for_readers(table: pd.DataFrame) -> pd.DataFrame:
+    """A row per setting; the theorem's value beside it."""
+    ratio = table[table["quantity"] == "gap_to_theory_ratio"].set_index(KEYS)["value"]
+    shown = table[table["quantity"].isin(["gap", "gap_of_setting"])]
+    rows = pd.MultiIndex.from_frame(shown[KEYS])
+    over = (shown["value"] / shown["published"]).fillna(
+        dict(zip(shown.index, ratio.reindex(rows), strict=True))
+    )
+    gaps = shown[["value", "low", "high"]].to_numpy()
+    texts = shown[KEYS].assign(weight_decay=shown["weight_decay"].map("{:g}".format))
+    texts = texts.replace(LOSSES | OPTIMIZERS).rename(columns=lambda name: name.replace("_", " "))
+    texts["gap [95%]"] = [interval(*gap, 5) for gap in gaps]
+    texts["theorem"] = [number(value, 5) for value in shown["published"]]
+    texts["gap / theory"] = [number(value, 4) for value in over]
+    return texts.assign(n=shown["n"].map("{:.0f}".format))
+
+
+def notes(words: TopicModelSettings, theory: TheorySettings) -> list[str]:
+    """What readers must know."""
+    off = closed_form.off_by_length(words, theory.tau, theory.N)
+    off += closed_form.off_by_draw(words, theory.N, theory.documents)
+    return [
+        "Gap: mean over same-topic pairs of words, each word with itself too, minus mean over "
+        "pairs of different topics. E = W_E^T W_E, with W_V = I and a tied decoder.",
+        "Theorem: 1 / (v (1 - (1 - p_c) p_m)), for squared loss summed over the vocabulary, "
+        "uniform attention, masked positions attended to, long documents, weight decay towards 0. "
+        f"{theory.documents:,} documents of {theory.N[0]:,} words may take the gap {off:.2g} away.",
+        "The authors' code hides masked positions from attention. The gap is then (n + 2) / (n v), "
+        "with n words visible. In their code weight decay has no gradient; here it is that of half "
+        "of it times the squared norm.",
+        "The theorems are not about cross-entropy, under which the gap need not settle.",
+        "Rows of other v, T, p_m, p_c and tau: optima on n fresh draws of documents.",
+    ]
+
+
+def blocks(matrices: dict[str, np.ndarray], v: int) -> plt.Figure:
+    """Heat maps of E and W_V between words, a row each, losses and optimisers across."""
+    columns = [(loss, optimizer) for loss in LOSSES for optimizer in OPTIMIZERS]
+    figure, axes = plt.subplots(2, len(columns), figsize=(MIDDLE, 4.2))
+    titles = []
+    for (parameter, name), row in zip(MATRICES.items(), axes, strict=True):
+        for axis, (loss, optimizer) in zip(row, columns, strict=True):
+            matrix = matrices.get(f"{parameter}/{loss}/{optimizer}", np.full((2, 2), np.nan))
+            titles.append(heat_map(axis, matrix[SPECIAL:, SPECIAL:], v))
+            title = f"{LOSSES[loss]},\n{OPTIMIZERS[optimizer]}:\n{titles[-1]}"
+            axis.set_title(title, fontsize=8.5)
+        row[0].set_ylabel(name)
+    found = f"{titles.count(BLOCKS)} of {len(titles)} matrices"
+    figure.suptitle(f"Words of one topic form clear blocks in {found}", fontsize=11)
+    figure.supxlabel("words, topic by topic; red: positive, blue: negative", fontsize=9)
+    return figure
+
+
+def heat_map(axis: plt.Axes, matrix: np.ndarray, v: int) -> str:
+    """A matrix over words with lines between topics; returns whether it has blocks."""
+    axis.set(xticks=[], yticks=[])
+    if not np.isfinite(matrix).all() or not matrix.size:
+        return "not trained, or diverged"
+    same, different = (
+        part[SPECIAL:, SPECIAL:] > 0 for part in closed_form.pairs(Vocabulary(len(matrix) // v, v))
+    )
+    same &= ~np.eye(len(matrix), dtype=bool)  # the diagonal of E dwarfs the blocks
+    bound = float(np.quantile(np.abs(matrix[same | different]), 0.995)) or 1.0
+    axis.imshow(matrix, cmap=DIVERGING, vmin=-bound, vmax=bound, interpolation="nearest")
+    for edge in range(v, len(matrix), v):
+        axis.axhline(edge - 0.5, color="0.75", linewidth=0.3)
+        axis.axvline(edge - 0.5, color="0.75", linewidth=0.3)
+    stands_out = (matrix[same].mean() - matrix[different].mean()) / matrix[different].std()
+    return BLOCKS if stands_out > CLEAR else "no clear blocks"
+
+
+with job(snakemake) as step:
+    words = TopicModelSettings(**snakemake.params.settings["model"])
+    theory = TheorySettings(**snakemake.params.settings["theory"])
+    rows = gap_rows(
+        pd.read_parquet(snakemake.input.gaps),
+        text(words.v, words.T, words.p_m, words.p_c, theory.tau),
+    )
+    table = tidy([*rows, *grid_rows(pd.read_parquet(snakemake.input.grid))], KEYS)
+    title = "Topic structure, synthetic: same-topic minus different-topic gap, uniform attention"
+    step.save_table(table, title=title, shown=for_readers(table), notes=notes(words, theory))
+    with np.load(snakemake.input.matrices) as matrices:
+        step.save_figure(blocks(dict(matrices), words.v))

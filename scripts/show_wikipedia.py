@@ -1,0 +1,135 @@
+"""The two Wikipedia tables of Li, Li & Risteski (2023) and their figure, ours beside theirs."""
+
+import numpy as np
+import pandas as pd
+from matplotlib.lines import Line2D
+from matplotlib.ticker import NullFormatter
+
+from onelayer.evidence.figures import MARKERS, PALETTE, WIDTH, despine, plain, plt
+from onelayer.evidence.tables import interval, number, tidy
+from onelayer.job import job
+from onelayer.topic_structure.wikipedia.measure import ALL, ATTENTION, EQUAL
+from onelayer.topic_structure.wikipedia.published import (
+    COMPARED,
+    KEYS,
+    NOTES,
+    model_rows,
+    not_run,
+    read_published,
+)
+from onelayer.topic_structure.wikipedia.similarity import COSINE, RAW
+
+OURS, PAPER = PALETTE[:2]
+PANELS = {
+    ATTENTION: "attention",
+    COSINE: "embedding layer, cosine",
+    RAW: "raw embeddings, cosine",
+}
+NAMES = {"minilm": "MiniLM", "mpnet": "MPNet", "random": "random weights"}
+
+
+def shown(rows: pd.DataFrame) -> pd.DataFrame:
+    """The table in the paper's shape: a row per model and threshold."""
+    ratios = rows[rows["quantity"].isin([*COMPARED, EQUAL])]
+    readable = []
+    for (model, threshold), part in ratios.groupby(["model", "threshold"], sort=False):
+        row, by = {"model": model, "threshold": threshold}, part.set_index("quantity")
+        for quantity, name in zip(COMPARED, ("attention", "cosine", "dot"), strict=True):
+            one = by.loc[quantity]
+            zero = one["state"] == "undecided" and np.isnan(one["published"])
+            ours = interval(*one["value":"high"], 3)
+            row[f"{name} [95%]"] = "means ≈ 0" if zero and quantity != ATTENTION else ours
+            row[f"{name}, paper"] = number(one["published"], 3)
+            row[f"{name}, null"] = number(one["null"], 3)
+        near = by.loc[EQUAL, "value":"high"] if EQUAL in by.index else [np.nan] * 3
+        readable.append(row | {"attention at equal distance": interval(*near, 3)})
+    return pd.DataFrame(readable)
+
+
+def draw(measures: dict, models: dict, thresholds: dict, published: dict, overlaps: list):
+    """Ratio against threshold: a panel per overlap mode and quantity, a line per model."""
+    controls = [name for name in measures if models[name]["source"] == "random"]
+    drawn = [name for name in measures if name not in controls[1:]]
+    beside = {models[name]["published_as"] for name in drawn}
+    absent = [name for name in dict.fromkeys(key[1] for key in published) if name not in beside]
+    lines = [*(name for name in drawn if name not in controls), *absent, *controls[:1]]
+    size = (WIDTH, (0.36 * len(lines) + 0.5) * len(overlaps) + 1.1)
+    figure, axes = plt.subplots(
+        len(overlaps), len(PANELS), figsize=size, sharex="col", sharey=True, squeeze=False
+    )
+    heights = np.linspace(-0.26, 0.26, len(thresholds)) if len(thresholds) > 1 else [0.0]
+    for (i, j), axis in np.ndenumerate(axes):
+        overlap, (quantity, label) = overlaps[i], list(PANELS.items())[j]
+        axis.axvline(1, color="0.5", linewidth=0.8, zorder=0)
+        for line, name in enumerate(lines):
+            like = models[name]["published_as"] if name in models else name
+            for k, (threshold, at) in enumerate(thresholds.items()):
+                y, shape = line + heights[k], {"marker": MARKERS[k], "ms": 4.2, "ls": ""}
+                theirs = published.get((overlap, like, at, quantity), np.nan)
+                axis.plot(theirs, y, mfc="none", color=PAPER, zorder=5, **shape)
+                if name in drawn and not (quantity == RAW and name in controls):
+                    of = {"overlap": overlap, "threshold": threshold, "quantity": quantity}
+                    rows = measures[name]
+                    rows = rows[(rows[list(of)] == pd.Series(of)).all(axis=1)].set_index("seed")
+                    draw_ours(axis, rows, y, shape)
+        axis.grid(axis="y", linewidth=0.4)
+        axis.tick_params(axis="y", length=0)
+        axis.set_title(label if i == 0 else "", fontsize=9)
+        despine(axis)
+        if quantity != ATTENTION:
+            axis.set_xscale("log")
+            axis.set_xticks([1, 2, 4, 8])
+            axis.set_xlim(left=max(axis.get_xlim()[0], 0.5))
+            axis.xaxis.set_major_formatter("{x:g}")
+            axis.xaxis.set_minor_formatter(NullFormatter())
+        if j == 0:
+            axis.set_ylabel(f"{overlap} topics")
+    names = [plain(NAMES.get(name, name.replace("-here", ", trained here"))) for name in lines]
+    axes[0, 0].set(yticks=range(len(lines)), yticklabels=names, ylim=(len(lines) - 0.45, -0.55))
+    handles = [
+        Line2D([], [], color=OURS, marker="o", label="ours, 95% interval"),
+        Line2D([], [], color="0.35", marker="|", ls="", label="one training"),
+        Line2D([], [], color="0.85", linewidth=4, label="95% of permuted topics"),
+        Line2D([], [], color=PAPER, marker="o", mfc="none", ls="", label="published"),
+    ]
+    for (threshold, at), marker in zip(thresholds.items(), MARKERS, strict=False):
+        label = f"{threshold} words (published: {at:g})"
+        handles.append(Line2D([], [], color="0.3", marker=marker, ls="", label=label))
+    figure.legend(handles=handles, loc="outside lower center", ncols=3)
+    axes[-1, 1].set_xlabel("mean of pairs of one topic / mean of pairs of two")
+    claim = "words of one topic attend more to each other, and have more similar embeddings"
+    figure.suptitle(f"The paper: {claim}", fontsize=10)
+    return figure
+
+
+def draw_ours(axis, rows: pd.DataFrame, y: float, shape: dict) -> None:
+    """Mean and interval, each seed, and behind them what permuted topics show."""
+    seeds, mean = rows.drop(index=ALL)["value"], rows.loc[ALL]
+    axis.plot(seeds, np.full(len(seeds), y), "|", ms=4.5, mew=0.7, color="0.35", zorder=4)
+    null = {"color": "0.85", "linewidth": 4, "solid_capstyle": "butt", "zorder": 1}
+    axis.plot([mean["null_low"], mean["null_high"]], [y, y], **null)
+    axis.plot([mean["low"], mean["high"]], [y, y], color=OURS, linewidth=1.3, zorder=2)
+    axis.plot(mean["value"], y, color=OURS, zorder=3, **shape)
+
+
+with job(snakemake) as step:
+    models, thresholds = step.settings["models"], step.settings["thresholds"]
+    published = read_published(step.given("published"))
+    files = dict(zip(models, snakemake.input.measures, strict=True))
+    measures = {name: pd.read_parquet(path) for name, path in files.items()}
+    parts = []
+    for name, model in models.items():
+        histories = [pd.read_parquet(path) for path in step.settings["histories"].get(name, [])]
+        of = measures[name], name, model, histories
+        parts.append(model_rows(*of, thresholds, published))
+    measured = [(name, at) for name in models for at in thresholds.values()]
+    everything = pd.concat(parts, ignore_index=True)
+    for overlap in ("disjoint", "overlapping"):
+        of = everything["overlap"].str.startswith(overlap)  # `disjoint - overlapping` to disjoint
+        missing = not_run(published, overlap, measured)
+        rows = tidy(pd.concat([everything[of], missing], ignore_index=True), KEYS)
+        title = f"Topic structure on Wikipedia, {overlap} topics: one topic over two"
+        notes = [*NOTES, *(f"{name}: {of['note']}" for name, of in models.items() if of["note"])]
+        step.save_table(rows, output=overlap, title=title, shown=shown(rows), notes=notes)
+    overlaps = [one for one in ("disjoint", "overlapping") if (everything["overlap"] == one).any()]
+    step.save_figure(draw(measures, models, thresholds, published, overlaps))

@@ -1,1 +1,0 @@
-"""Whether intervals and verdicts are right, measured where the truth is known."""

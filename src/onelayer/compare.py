@@ -1,0 +1,88 @@
+"""A run's tables beside those of the reference run, row by row: `onelayer compare`."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from onelayer.errors import OnelayerError
+from onelayer.evidence.tables import NUMBERS
+
+REFERENCE = Path(__file__).parents[2] / "docs/reference"
+SCOREBOARD = "all_papers/scoreboard"  # restates rows of other tables
+ROUNDING = 1e-6  # numbers without an interval agree when they are this near, as a share of them
+OUTCOMES = ["equal", "agree", "moved", "only one"]
+
+
+def compare(results: Path, reference: Path = REFERENCE, verbose: bool = False) -> str:
+    """What became of each row of two runs' tables, counted, and the verdicts that changed.
+
+    Raises:
+        OnelayerError: one of them has no tables, or they have none in common.
+    """
+    ours, theirs = (_tables(folder) for folder in (results, reference))
+    names = sorted(ours.keys() & theirs.keys() - {SCOREBOARD})
+    if not names:
+        raise OnelayerError(f"{results} and {reference} have no table in common")
+    rows = pd.concat([beside(ours[n], theirs[n]).assign(table=n) for n in names])
+    counts = pd.crosstab(rows["table"], rows["outcome"]).reindex(columns=OUTCOMES, fill_value=0)
+    counts.loc["all"] = counts.sum()
+    text = [counts.rename_axis(index=None, columns=None).to_string(), ""]
+    text += ["equal: in every digit; agree: each value lies in the other's 95% interval; moved: "]
+    text[-1] += "it does not; only one: the other run has no value"
+    if verbose:
+        moved = rows[rows["outcome"].eq("moved")]
+        text += [
+            f"  moved: {r.table}: {r.row}: {r.theirs:.6g} -> {r.ours:.6g}"
+            for r in moved.itertuples()
+        ]
+    if SCOREBOARD in ours and SCOREBOARD in theirs:
+        board, other = (pd.read_csv(run[SCOREBOARD]) for run in (ours, theirs))
+        both = board.merge(other, on=["paper", "claim"], suffixes=("", "_theirs"))
+        changed = both[both["verdict"] != both["verdict_theirs"]]
+        text += ["", f"Verdicts that changed: {len(changed)} of {len(both)}"]
+        text += [
+            f"  {one.paper}: {one.claim}: {one.verdict_theirs} -> {one.verdict}"
+            for one in changed.itertuples()
+        ]
+    return "\n".join(text)
+
+
+def _tables(folder: Path) -> dict[str, Path]:
+    """Tables of a run by `<folder>/<table>`."""
+    found = {f"{file.parent.name}/{file.stem}": file for file in folder.glob("tables/*/*.csv")}
+    if not found:
+        raise OnelayerError(f"{folder}: no tables here; `make results` makes them")
+    return found
+
+
+def beside(ours: Path, theirs: Path) -> pd.DataFrame:
+    """Every row that has a value in one or both versions of a tidy table.
+
+    Returns:
+        `row`, the keys as one text; `ours`, `theirs`, the values; `outcome`, one of `OUTCOMES`.
+    """
+    # As texts 1 and 1 are the same key, whatever stands in the other rows.
+    mine, other = (pd.read_csv(file, dtype=str, keep_default_na=False) for file in (ours, theirs))
+    keys = [c for c in mine if c in other and c not in [*NUMBERS, "state"]]
+    mine, other = (side.drop_duplicates(keys) for side in (mine, other))
+    both = mine.merge(other, "outer", keys)
+    (value, low, high), (value_2, low_2, high_2) = (
+        [pd.to_numeric(both[name + side], errors="coerce") for name in ("value", "low", "high")]
+        for side in ("_x", "_y")
+    )
+    agree = _inside(value, value_2, low_2, high_2) & _inside(value_2, value, low, high)
+    one, none = value.isna() ^ value_2.isna(), value.isna() & value_2.isna()
+    outcome = np.select(
+        [none, one, value.eq(value_2), agree], ["", *OUTCOMES[3:], *OUTCOMES[:2]], "moved"
+    )
+    rows = pd.DataFrame({"ours": value, "theirs": value_2, "outcome": outcome})
+    return rows.assign(row=both[keys].fillna("").agg(", ".join, axis=1))[~none]
+
+
+def _inside(value: pd.Series, middle: pd.Series, low: pd.Series, high: pd.Series) -> pd.Series:
+    """Whether values lie in intervals; an interval with one end is open at the other."""
+    exact, slack = low.isna() & high.isna(), ROUNDING * middle.abs()
+    low = low.fillna(-np.inf).mask(exact, middle) - slack
+    high = high.fillna(np.inf).mask(exact, middle) + slack
+    return (low <= value) & (value <= high)

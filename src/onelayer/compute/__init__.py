@@ -1,1 +1,0 @@
-"""What trainings share: devices, states, seeds, processes, ensembles."""

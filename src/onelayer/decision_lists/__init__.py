@@ -1,0 +1,6 @@
+"""Provable Gradient-Descent-Based Learning of Decision Lists by Transformers (anonymous).
+
+Read in this order: `data` (lists, sequences, the constants of both theorems), `model` (loss and
+gradients), `reduced` and `theorem_1` (Theorem 1, exactly), `attention` (W alone), `joint` (V alone;
+W and V together, Theorem 2). The paper has no figures and no numbers but its two bounds.
+"""

@@ -1,0 +1,182 @@
+"""Decision lists and sequences of distinct tokens (section I.B), and the theorems' constants (I.C).
+
+A sequence is a set of n distinct tokens, all such sets alike unless tokens have weights: the paper
+leaves the distribution open. Two definitions are ours, since the paper only says that delta and
+gamma "depend on the minimum probability mass that the data distribution assigns to certain
+quantities": delta is stated (1 by default), and gamma = min over tokens a and places k of
+P(s_j = a and the label-determining token is a_k), for a uniformly chosen position j.
+
+Shapes: L tokens in the vocabulary, n tokens in a sequence, M the longest list, S sequences.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, combinations
+from math import comb
+
+import numpy as np
+from scipy import special
+from scipy.optimize import brentq
+
+from onelayer.errors import OnelayerError
+from onelayer.seeds import generator
+
+PADDING = -1
+MOST_TOKENS = 50_000_000  # of all sequences together
+
+
+@dataclass(frozen=True, eq=False)
+class DecisionLists:
+    """A list L_a = (a_1, ..., a_m = a) for every token a, and the permutation pi."""
+
+    lists: np.ndarray  # int64 [L, M]; row a holds L_a, then -1 up to the longest list
+    permutation: np.ndarray  # int64 [L], pi
+
+    @cached_property
+    def rank(self) -> np.ndarray:
+        """int64 [L, L]; entry [b, a] is the place of b in L_a counted from 0, or M if not in it."""
+        L, M = self.lists.shape
+        rank = np.full((L, L), M, dtype=np.int64)
+        query, place = np.nonzero(self.lists != PADDING)
+        rank[self.lists[query, place], query] = place
+        return rank
+
+    @cached_property
+    def matrix(self) -> np.ndarray:
+        """P, float64 [L, L]: P e_b = e_pi(b)."""
+        matrix = np.zeros((len(self.permutation),) * 2)
+        matrix[self.permutation, np.arange(len(matrix))] = 1.0
+        return matrix
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """int64 [L], tokens in every list."""
+        return (self.lists != PADDING).sum(axis=1)
+
+    def determining_places(self, tokens: np.ndarray) -> np.ndarray:
+        """Place of b*, the label-determining token, for every query of distinct tokens [S, n]."""
+        return self.rank[tokens[:, None, :], tokens[:, :, None]].argmin(axis=2)  # [S, query]
+
+
+@dataclass(frozen=True, eq=False)
+class Sequences:
+    """Sequences of distinct tokens and their probabilities."""
+
+    tokens: np.ndarray  # int64 [S, n]
+    probability: np.ndarray  # float64 [S], sums to 1
+
+
+def random_lists(rng: np.random.Generator, L: int, m: int | np.ndarray) -> DecisionLists:
+    """Lists of uniformly drawn distinct other tokens, each ended by its own, and a random pi.
+
+    All have m tokens, or each token's as many as its entry of m, int [L], says.
+    """
+    lengths = np.broadcast_to(np.asarray(m, dtype=np.int64), (L,))
+    # Keys of the own token are the largest, so that the first places go to others.
+    keys = rng.random((L, L))
+    np.fill_diagonal(keys, 2.0)
+    others = keys.argsort(axis=1)[:, : lengths.max()]
+    lists = np.where(np.arange(lengths.max()) < lengths[:, None] - 1, others, PADDING)
+    lists[np.arange(L), lengths - 1] = np.arange(L)
+    return DecisionLists(lists, rng.permutation(L))
+
+
+def lists_of_seed(L: int, m: int, seed: int, shortest: int | None = None) -> DecisionLists:
+    """`random_lists` of a seed; all have m tokens, or lengths from `shortest` to m are dealt."""
+    if shortest is None:
+        return random_lists(generator("decision lists", L, m, seed), L, m)
+    rng = generator("decision lists of unequal length", L, m, shortest, seed)
+    return random_lists(rng, L, rng.permutation(dealt_lengths(L, shortest, m)))
+
+
+def dealt_lengths(L: int, shortest: int, m: int) -> np.ndarray:
+    """Lengths from `shortest` to m, dealt to L tokens in turn, int64 [L]."""
+    return shortest + np.arange(L) % (m - shortest + 1)
+
+
+def enumerate_sequences(L: int, n: int, weights: np.ndarray | None = None) -> Sequences:
+    """All n-subsets of the vocabulary in lexicographic order, with their probabilities.
+
+    P(s) is proportional to the product of the tokens' weights, float64 [L]; None is uniform.
+
+    Raises:
+        OnelayerError: they would not fit into memory.
+    """
+    if (count := comb(L, n)) * n > MOST_TOKENS:
+        raise OnelayerError(f"n = {n} of L = {L}: {count:,} sequences are too many to enumerate")
+    flat = np.fromiter(chain.from_iterable(combinations(range(L), n)), np.int64, count * n)
+    tokens = flat.reshape(count, n)
+    mass = np.ones(count) if weights is None else weights[tokens].prod(axis=1)
+    return Sequences(tokens, mass / mass.sum())
+
+
+def sample_sequences(rng: np.random.Generator, L: int, n: int, count: int) -> Sequences:
+    """Independent uniform sequences, of probability 1 / count; tokens ascend within a sequence."""
+    tokens = np.zeros((count, n), dtype=np.int64)
+    needed = np.full(count, n)
+    for token in range(L):  # taken with its chance given how many tokens a sequence still needs
+        taken = np.flatnonzero(rng.random(count) < needed / (L - token))
+        tokens[taken, n - needed[taken]] = token
+        needed[taken] -= 1
+    return Sequences(tokens, np.full(count, 1 / count))
+
+
+def uniform_gamma(L: int, n: int, lengths: Iterable[int]) -> float:
+    """Our gamma for uniform sequences and lists of these lengths: min P(b* = a_k | a in s) / L.
+
+    a_k determines the label when it is in s and a_1, ..., a_{k-1} are not; a_m = a always is.
+    """
+
+    def least(m: int) -> float:
+        k = np.arange(1, m)
+        others = special.comb(L - 1 - k, n - 2) if n > 1 else np.zeros(m - 1)
+        determining = np.append(others, special.comb(L - m, n - 1))
+        return float((determining / special.comb(L - 1, n - 1)).min() / L)
+
+    return min(map(least, lengths))
+
+
+def theorem_1_scale(L: int, n: int, delta: float = 1.0) -> float:
+    """Theorem 1's c = 4 n log(L) / delta, the scale of V = cP."""
+    return 4 * n * np.log(L) / delta
+
+
+def theorem_1_bound(L: int, M: int, gamma: float) -> float:
+    """Theorem 1's time 4 M / (log(L) gamma)."""
+    return 4 * M / (np.log(L) * gamma)
+
+
+def theorem_2_scale(n: int, epsilon: float, loss: Callable[[float], float], delta: float) -> float:
+    """Theorem 2's c = 10 n^2 L_0 / delta + 4 epsilon n of one start, L_0 = L(W_0, V_0).
+
+    `loss` is L_0 as a function of c, with V_0 = cP + the noise of that start. It falls with c, so
+    that the equation has exactly one solution.
+    """
+
+    def excess(c: float) -> float:
+        return c - 10 * n**2 * loss(c) / delta - 4 * epsilon * n
+
+    return float(brentq(excess, 0.0, 1 - excess(0.0)))
+
+
+def theorem_2(n: int, m: int, epsilon: float, loss: float, lambda_max: float) -> dict[str, float]:
+    """Theorem 2's constants of one start, and whether its hypotheses hold there.
+
+    `loss` is L_0 = L(W_0, V_0); `lambda_max` the largest eigenvalue of the Hessian in (W, V).
+
+    Returns:
+        `starting_loss`, L_0; `largest_a` = L_0 - 6 epsilon / n and `least_a` =
+        sqrt(4 m L_0 / epsilon), between which A must be; `first_step` and `last_step` of the window
+        [2 m L_0 / (A^2 eta), epsilon / (2 eta)] of T with eta = 1 / lambda_max and the largest A,
+        which makes it widest; `holds`, whether some positive A meets both conditions.
+    """
+    largest, least = loss - 6 * epsilon / n, float(np.sqrt(4 * m * loss / epsilon))
+    return {
+        "starting_loss": loss,
+        "largest_a": largest,
+        "least_a": least,
+        "first_step": 2 * m * loss * lambda_max / largest**2 if largest > 0 else float("nan"),
+        "last_step": epsilon * lambda_max / 2,
+        "holds": largest > least,
+    }

@@ -1,0 +1,113 @@
+"""How a long computation runs, and nothing of what it computes: device, state file, progress."""
+
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from time import monotonic
+
+import numpy as np
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+from tqdm import tqdm
+
+from onelayer.errors import OnelayerError
+
+# Silent where stderr is no terminal.
+progress_bar = partial(tqdm, disable=None, leave=False)
+
+
+def resolve_device(device: str) -> str:
+    """`cpu` or `cuda`; `auto` takes a GPU if there is one.
+
+    Raises:
+        OnelayerError: `cuda` was asked for and there is none.
+    """
+    if device == "cuda" and not torch.cuda.is_available():
+        raise OnelayerError("device: cuda was asked for, but torch sees no GPU; use cpu or auto")
+    if device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    if device == "cuda":
+        # cuBLAS repeats itself to the bit only so, and reads this once, when it starts.
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    return device
+
+
+def to_device(values: np.ndarray | Tensor, device: str | torch.device) -> Tensor:
+    """Numbers of the host on a device."""
+    return torch.as_tensor(values).to(device)
+
+
+@dataclass
+class Checkpoint:
+    """Where one computation keeps its state: while it runs, and until its result is safe."""
+
+    path: Path | None = None  # None where nothing is to be kept
+    identity: str = ""  # what computation this is; only the same one may go on from the file
+    seconds: float = 20.0  # least time between two writings; decides no number
+    _written: float = field(default_factory=monotonic, init=False, repr=False)
+
+    def part(self, name: object, identity: object = "") -> "Checkpoint":
+        """The same for one of several computations in a row: a file and an identity of its own."""
+        path = self.path and self.path.with_name(f"{self.path.name}-{name}")
+        return Checkpoint(path, f"{self.identity} {identity}".strip(), self.seconds)
+
+    def read(self) -> tuple[dict[str, Tensor], int] | None:
+        """Tensors on the CPU and the steps done; None where there is nothing to go on from.
+
+        A file of another computation (other settings, other code) or a broken one counts as
+        nothing.
+        """
+        if self.path is None or not self.path.exists():
+            return None
+        try:
+            with safe_open(self.path, framework="pt") as file:
+                kept = json.loads((file.metadata() or {}).get("training", "{}"))
+                if kept.get("identity") != self.identity:
+                    return None
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+                return tensors, kept["step"]
+        except (SafetensorError, OSError, ValueError):
+            return None
+
+    def write(self, state: Callable[[], Mapping[str, Tensor]], steps: int) -> None:
+        """Write the state, `steps` done, so that at any moment the old or the new one is there."""
+        if self.path is None:
+            return
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        part = self.path.with_name(f"{self.path.name}.new")
+        kept = {name: tensor.detach().contiguous().cpu() for name, tensor in state().items()}
+        metadata = {"training": json.dumps({"step": steps, "identity": self.identity})}
+        save_file(kept, part, metadata=metadata)
+        with open(part, "rb+") as file:
+            os.fsync(file.fileno())
+        part.replace(self.path)
+        self._written = monotonic()
+
+    def write_if_due(self, state: Callable[[], Mapping[str, Tensor]], steps: int) -> None:
+        """Write the state, unless the last time was a moment ago."""
+        if self.path is not None and monotonic() - self._written >= self.seconds:
+            self.write(state, steps)
+
+
+def under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Tensors whose names begin with `prefix/`, without it."""
+    prefix = f"{prefix}/"
+    return {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
+
+
+@dataclass(frozen=True)
+class Execution:
+    """What every training takes beside its settings; decides no number but by the device."""
+
+    device: str = "cpu"  # or `cuda`
+    checkpoint: Checkpoint = field(default_factory=Checkpoint)  # by default nothing is kept
+    progress: Callable[..., Iterable] = progress_bar  # called as `tqdm` is
+
+    def part(self, name: object, identity: object = "") -> "Execution":
+        """The same for one of several trainings in a row: a state file of its own."""
+        return replace(self, checkpoint=self.checkpoint.part(name, identity))

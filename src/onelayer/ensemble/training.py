@@ -1,0 +1,314 @@
+"""The training loop of an ensemble: steps, observations, frozen runs, checkpoints."""
+
+import hashlib
+import json
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from onelayer.ensemble.execution import Checkpoint, Execution, under
+from onelayer.ensemble.optimizers import Optimizer, Updater
+
+log = logging.getLogger("onelayer")
+
+Tensors = dict[str, Tensor]
+
+
+@dataclass(frozen=True, eq=False)
+class Ensemble:
+    """What is trained: initial parameters, data, an objective, an optimizer.
+
+    Attributes:
+        parameters: initial values by name, [runs, ...], all on one device and of one type; `train`
+            works on copies.
+        batch: the data of step t = 0, 1, ..., in whatever form the objective reads. It must depend
+            on t alone (`RunRandom` does), so that training can resume, and give run i the same data
+            whatever else is in the ensemble.
+        optimizer: updates and their settings.
+        loss: (parameters, batch) -> loss per run, [runs]; autograd does the rest. A run's loss may
+            depend on that run's parameters alone.
+        gradients: (parameters, batch) -> (loss per run, gradients by name), written by hand; in
+            place of `loss`. The gradients may be overwritten.
+        labels: one line per run that names its settings, for messages; empty for 'run 0', ...
+    """
+
+    parameters: Tensors
+    batch: Callable[[int], Any]
+    optimizer: Optimizer
+    loss: Callable[[Tensors, Any], Tensor] | None = None
+    gradients: Callable[[Tensors, Any], tuple[Tensor, Tensors]] | None = None
+    labels: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        if (self.loss is None) == (self.gradients is None):
+            raise ValueError("an ensemble needs either a loss or gradients")
+        lengths = {name: len(tensor) for name, tensor in self.parameters.items()}
+        if len(set(lengths.values())) != 1:
+            raise ValueError(f"parameters: the run dimensions must agree, found {lengths}")
+        if len(self.labels) not in (0, self.runs):
+            raise ValueError(f"labels: {len(self.labels)} for {self.runs} runs")
+
+    @property
+    def runs(self) -> int:
+        """Number of runs."""
+        return len(next(iter(self.parameters.values())))
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """What training leaves; all tensors on the CPU.
+
+    Attributes:
+        parameters: final values by name, [runs, ...].
+        losses: float64 [recorded steps, runs], before the update of every `loss_every`-th step;
+            NaN for a frozen run from the step on at which it was frozen.
+        observed: [observed steps, runs, ...] by name; rows of a frozen run hold what it was frozen
+            at.
+        observed_at: the steps of those rows: updates done, ascending.
+        diverged_at: int64 [runs], the step at which loss or gradient was not finite and the run was
+            frozen with the parameters it had; -1 for a run that went through.
+    """
+
+    parameters: Tensors
+    losses: Tensor
+    observed: Tensors
+    observed_at: tuple[int, ...]
+    diverged_at: Tensor
+
+
+def train(
+    ensemble: Ensemble,
+    steps: int,
+    *,
+    observe: Callable[[Tensors], Tensors] | None = None,
+    observe_at: Iterable[int] = (),
+    loss_every: int = 1,
+    execution: Execution = Execution(),
+) -> Trained:
+    """Train all runs for so many updates.
+
+    Args:
+        ensemble: what to train.
+        steps: number of updates.
+        observe: parameters -> tensors [runs, ...] to keep; without it the parameters themselves.
+        observe_at: after how many updates to observe; 0 is the start, `steps` the end.
+        loss_every: the losses of steps 0, loss_every, 2 loss_every, ... are kept.
+        execution: where to keep the state, and the progress bar; the device is where the parameters
+            are. If the file is there and is of this very training, training goes on from it. The
+            checkpoint's identity must say what cannot be seen from parameters, optimizer, labels
+            and steps, which are compared anyway: the settings of data and objective, the code.
+
+    Raises:
+        ValueError: settings that do not fit the runs; steps outside 0 .. `steps`; a loss that is
+            not one number per run.
+    """
+    run = _Run(ensemble, steps, observe, observe_at, loss_every)
+    checkpoint = _identified(execution.checkpoint, ensemble, steps, run.observe_at, loss_every)
+    first = run.restore(checkpoint)
+    with _subnormals_as_zero():
+        if first == 0 and not run.observed:  # a training of no steps may have a state, too
+            run.look(0)
+        for step in execution.progress(range(first, steps), total=steps - first, unit="step"):
+            run.advance(step)
+            run.look(step + 1)
+            checkpoint.write_if_due(run.state, step + 1)
+    checkpoint.write(run.state, steps)
+    return run.result()
+
+
+def train_in_chunks(
+    build: Callable[[slice], Ensemble],
+    runs: int,
+    chunk: int,
+    steps: int,
+    *,
+    execution: Execution = Execution(),
+    **options: Any,
+) -> Trained:
+    """Train more runs than fit in memory, chunk after chunk.
+
+    Each run is the same, to rounding, as in one large ensemble.
+
+    Args:
+        build: makes the ensemble of runs `slice(start, stop)`.
+        runs: number of runs in all.
+        chunk: most runs per ensemble.
+        steps: as `train`.
+        execution: as `train`; each chunk has a state of its own, and one bar is for the steps of
+            all.
+        **options: further arguments of `train`.
+    """
+    slices = [slice(start, min(start + chunk, runs)) for start in range(0, runs, chunk)]
+    total = len(slices) * steps
+    bar = iter(execution.progress(range(total), total=total, unit="step"))
+    execution = replace(
+        execution, progress=lambda items, **_: (item for item, _ in zip(items, bar, strict=False))
+    )
+    parts = [
+        train(build(some), steps, execution=execution.part(number), **options)
+        for number, some in enumerate(slices)
+    ]
+    first = parts[0]
+    return Trained(
+        parameters={n: torch.cat([p.parameters[n] for p in parts]) for n in first.parameters},
+        losses=torch.cat([part.losses for part in parts], dim=1),
+        observed={n: torch.cat([p.observed[n] for p in parts], dim=1) for n in first.observed},
+        observed_at=first.observed_at,
+        diverged_at=torch.cat([part.diverged_at for part in parts]),
+    )
+
+
+def _identified(
+    checkpoint: Checkpoint,
+    ensemble: Ensemble,
+    steps: int,
+    observe_at: Sequence[int],
+    loss_every: int,
+) -> Checkpoint:
+    """The checkpoint with what it must agree on beside its own identity: the start and the plan."""
+    if checkpoint.path is None:
+        return checkpoint
+    optimizer = vars(ensemble.optimizer) | {"schedule": None}
+    if ensemble.optimizer.schedule is not None and steps:
+        # A function has no digest; a few of its values stand for it.
+        optimizer["schedule"] = [ensemble.optimizer.schedule(t) for t in (0, steps // 2, steps - 1)]
+    plan = (checkpoint.identity, steps, tuple(observe_at), loss_every, list(ensemble.labels))
+    plain = json.dumps([plan, optimizer], default=lambda numbers: torch.as_tensor(numbers).tolist())
+    digest = hashlib.sha256(plain.encode())
+    for name, tensor in sorted(ensemble.parameters.items()):
+        digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}".encode())
+        digest.update(tensor.detach().contiguous().cpu().numpy().tobytes())
+    return replace(checkpoint, identity=digest.hexdigest())
+
+
+@contextmanager
+def _subnormals_as_zero() -> Iterator[None]:
+    """Numbers below 1e-38 count as 0: processors take many times as long over them.
+
+    A softmax that is nearly one-hot is full of them. Afterwards they count as they did before.
+    """
+    # torch does not say how they count, but its arithmetic does.
+    before = bool(torch.tensor(1e-39) * 2 == 0)
+    torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(before)
+
+
+class _Run:
+    """The state of a training between two steps."""
+
+    def __init__(
+        self,
+        ensemble: Ensemble,
+        steps: int,
+        observe: Callable[[Tensors], Tensors] | None,
+        observe_at: Iterable[int],
+        loss_every: int,
+    ) -> None:
+        self.ensemble, self.observe, self.loss_every = ensemble, observe, loss_every
+        self.observe_at = tuple(sorted(set(observe_at)))
+        if self.observe_at and not 0 <= self.observe_at[0] <= self.observe_at[-1] <= steps:
+            raise ValueError(f"observe_at: must lie in 0 .. {steps}, found {self.observe_at}")
+        by_hand = ensemble.gradients is not None
+        self.parameters = {
+            name: tensor.detach().clone().requires_grad_(not by_hand)
+            for name, tensor in ensemble.parameters.items()
+        }
+        self.values = {name: tensor.detach() for name, tensor in self.parameters.items()}
+        device = next(iter(self.values.values())).device
+        self.updater = Updater(ensemble.optimizer, self.values, steps)
+        self.diverged_at = torch.full((ensemble.runs,), -1, device=device)
+        self.losses = torch.full(
+            (-(-steps // loss_every), ensemble.runs), torch.nan, dtype=torch.float64, device=device
+        )
+        self.observed: dict[str, list[Tensor]] = {}
+
+    def advance(self, step: int) -> None:
+        """One update of every run that is alive."""
+        loss, gradients = self._gradients(self.ensemble.batch(step))
+        alive, finite = self.diverged_at < 0, _finite(loss, gradients)
+        if not bool((finite | ~alive).all()):
+            self._freeze(alive & ~finite, step)
+            alive &= finite
+        if step % self.loss_every == 0:
+            row = torch.where(alive, loss.to(torch.float64), torch.nan)
+            self.losses[step // self.loss_every] = row
+        if not bool(alive.all()):
+            for gradient in gradients.values():
+                gradient[~alive] = 0
+        self.updater.update(gradients, step, alive)
+
+    def _gradients(self, batch: Any) -> tuple[Tensor, Tensors]:
+        if self.ensemble.gradients is not None:
+            with torch.no_grad():
+                return self.ensemble.gradients(self.values, batch)
+        loss = self.ensemble.loss(self.parameters, batch)
+        if loss.shape != (self.ensemble.runs,):
+            raise ValueError(
+                f"loss: needs one number per run, [{self.ensemble.runs}]; found {list(loss.shape)}"
+            )
+        # The sum keeps runs apart: the derivative of each loss with respect to its own run.
+        of_all = torch.autograd.grad(loss.sum(), list(self.parameters.values()))
+        return loss.detach(), dict(zip(self.parameters, of_all, strict=True))
+
+    def _freeze(self, runs: Tensor, step: int) -> None:
+        self.diverged_at[runs] = step
+        self.updater.forget(runs)
+        labels = self.ensemble.labels or [f"run {run}" for run in range(self.ensemble.runs)]
+        names = [labels[run] for run in runs.nonzero().flatten().tolist()]
+        more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+        log.warning("%s%s: not finite at step %d; frozen", "; ".join(names[:5]), more, step)
+
+    def look(self, step: int) -> None:
+        """Keep what is asked for after `step` updates."""
+        if step not in self.observe_at:
+            return
+        with torch.no_grad():
+            seen = self.observe(self.values) if self.observe else self.values
+        for name, tensor in seen.items():
+            self.observed.setdefault(name, []).append(tensor.detach().to("cpu", copy=True))
+
+    def state(self) -> Tensors:
+        """Everything that the next step depends on, and everything kept so far."""
+        tensors = {"losses": self.losses, "diverged_at": self.diverged_at}
+        tensors |= {f"parameter/{name}": tensor for name, tensor in self.values.items()}
+        tensors |= {f"optimizer/{name}": tensor for name, tensor in self.updater.state.items()}
+        return tensors | {f"observed/{name}": torch.stack(t) for name, t in self.observed.items()}
+
+    def restore(self, checkpoint: Checkpoint) -> int:
+        """Take up a checkpoint's state if there is one; returns the number of updates done."""
+        saved = checkpoint.read()
+        if saved is None:
+            return 0
+        tensors, step = saved
+        for name, tensor in self.state().items():
+            tensor.copy_(tensors[name])
+        self.observed = {n: list(t.unbind()) for n, t in under("observed", tensors).items()}
+        log.info("going on from step %d", step)
+        return step
+
+    def result(self) -> Trained:
+        """What training leaves."""
+        return Trained(
+            parameters={name: tensor.cpu() for name, tensor in self.values.items()},
+            losses=self.losses.cpu(),
+            observed={name: torch.stack(tensors) for name, tensors in self.observed.items()},
+            observed_at=self.observe_at,
+            diverged_at=self.diverged_at.cpu(),
+        )
+
+
+def _finite(loss: Tensor, gradients: Mapping[str, Tensor]) -> Tensor:
+    """Whether loss and gradients of every run are, bool [runs]."""
+    finite = torch.isfinite(loss)
+    for gradient in gradients.values():
+        # A sum of finite numbers is finite, short of numbers that are lost anyway.
+        finite &= torch.isfinite(gradient.reshape(len(loss), -1).sum(1))
+    return finite

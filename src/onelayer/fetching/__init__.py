@@ -1,1 +1,0 @@
-"""Checked downloads: package index, model hub, archives."""

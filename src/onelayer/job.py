@@ -1,0 +1,206 @@
+"""What every script shares: log, threads, progress, resuming, outputs that appear all at once.
+
+    with job(snakemake) as step:
+        settings = Theorem1(**snakemake.params.settings)
+        step.save(solved=solve(settings, progress=step.progress))
+
+A step that fails leaves no output behind, whenever it fails. What a user can mend
+(`OnelayerError`) is one line; the exit code is 1.
+"""
+
+import contextlib
+import ctypes
+import errno
+import functools
+import hashlib
+import importlib
+import io
+import json
+import logging
+import os
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from threadpoolctl import threadpool_limits
+from tqdm import tqdm
+
+from onelayer import portable
+from onelayer.errors import OnelayerError
+
+log = logging.getLogger("onelayer")
+
+
+class Step:
+    """The settings, inputs and outputs of one run of a rule."""
+
+    def __init__(self, snakemake) -> None:
+        self.snakemake = snakemake
+        self.settings = dict(snakemake.params.get("settings") or {})
+        self.name = " ".join([snakemake.rule, *map(str, snakemake.wildcards)])
+        self.parts: dict[Path, Path] = {}  # what is written -> where it belongs
+        self.scratch: list[Path] = []
+
+    def given(self, param: str) -> io.StringIO:
+        """A file of the repository that the rule hands over as text."""
+        return io.StringIO(self.snakemake.params[param])
+
+    def path(self, output: str) -> Path:
+        """Where to write one output file; it is moved into its place when the step ends."""
+        return self._part(Path(self.snakemake.output[output]))
+
+    def folder(self, output: str) -> Path:
+        """A folder to write to, from which the files of this output are taken at the end."""
+        files = [Path(file) for file in self._files(output)]
+        folder = files[0].with_name(f".part-{output}-{files[0].name}")
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        self.scratch.append(folder)
+        self.parts |= {folder / file.name: file for file in files}
+        return folder
+
+    def save(self, **frames) -> None:
+        """Write DataFrames to Parquet, by the names of outputs."""
+        for output, frame in frames.items():
+            frame.to_parquet(self.path(output), index=False)
+
+    def save_text(self, **texts: str) -> None:
+        """Write texts, by the names of outputs."""
+        for output, text in texts.items():
+            self.path(output).write_text(text, encoding="utf-8")
+
+    # Imported by name: a script that shows imports these modules itself, and in the digest of
+    # one that computes (`onelayer.code`) they have no place.
+    def save_table(self, rows, output: str = "table", **shown) -> None:
+        """Write a table as CSV, Markdown and LaTeX; see `onelayer.evidence.tables.write`."""
+        files = [self._part(Path(file)) for file in self.snakemake.output[output]]
+        importlib.import_module("onelayer.evidence.tables").write(rows, *files, **shown)
+
+    def save_figure(self, figure, output: str = "figure") -> None:
+        """Write a figure as PDF and PNG; see `onelayer.evidence.figures.save`."""
+        files = [self._part(Path(file)) for file in self.snakemake.output[output]]
+        importlib.import_module("onelayer.evidence.figures").save(figure, *files)
+
+    def progress(self, items, total: int | None = None, unit: str = "it") -> Iterator:
+        """Iterate: with a bar on a terminal, with a line a minute in the log."""
+        said = time.monotonic()
+        total = len(items) if total is None and hasattr(items, "__len__") else total
+        for done, item in enumerate(tqdm(items, self.name, total, leave=False, disable=None)):
+            if time.monotonic() - said >= 60:
+                said = time.monotonic()
+                of_all = f" of {total:,}" if total else ""
+                log.info("%s: %s%s %s", self.name, f"{done:,}", of_all, unit)
+            yield item
+
+    @functools.cached_property
+    def device(self) -> str:
+        """`cpu` or `cuda`, as the settings' `device` says; `auto` takes a GPU if there is one."""
+        resolve = importlib.import_module("onelayer.ensemble.execution").resolve_device
+        return resolve(self.settings.get("device", "cpu"))
+
+    @functools.cached_property
+    def execution(self):
+        """How a long training runs: its device, its progress, and where it keeps its state.
+
+        A killed step goes on from that state when it is started again with the same settings, code,
+        inputs and device; it is removed when the step's outputs are in place.
+        """
+        ensemble = importlib.import_module("onelayer.ensemble.execution")
+        state = ensemble.Checkpoint(self._state(), self._identity())
+        return ensemble.Execution(self.device, state, self.progress)
+
+    def _identity(self) -> str:
+        digest = hashlib.sha256(json.dumps(self.settings, sort_keys=True).encode())
+        digest.update(f"{self.snakemake.params.get('code')} {self.device}".encode())
+        for file in self.snakemake.input:
+            with open(file, "rb") as opened:
+                digest.update(hashlib.file_digest(opened, "sha256").digest())
+        return digest.hexdigest()
+
+    def _state(self) -> Path:
+        first = Path(self.snakemake.output[0])
+        return first.with_name(f".state-{first.name}")
+
+    def _files(self, output: str) -> list[str]:
+        files = self.snakemake.output[output]
+        return [files] if isinstance(files, str) else list(files)
+
+    def _part(self, place: Path) -> Path:
+        part = place.with_name(f".part-{place.name}")
+        self.parts[part] = place
+        return part
+
+    def publish(self) -> None:
+        """Move everything into its place."""
+        for part in self.parts:
+            with open(part, "rb+") as file:
+                os.fsync(file.fileno())
+        mask = os.umask(0)
+        os.umask(mask)
+        for part, place in self.parts.items():
+            part.chmod(0o666 & ~mask)  # safetensors lets the owner alone read what it writes
+            part.replace(place)
+        for state in self._state().parent.glob(f"{self._state().name}*"):
+            state.unlink()
+
+    def clear(self) -> None:
+        """Remove what was not moved."""
+        for part in self.parts:
+            part.unlink(missing_ok=True)
+        for folder in self.scratch:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def job(snakemake) -> Iterator[Step]:
+    """Run the body of a script; afterwards every output is in place, or none."""
+    handlers = [logging.StreamHandler(), *(logging.FileHandler(f, "w") for f in snakemake.log[:1])]
+    form = "%(levelname)s %(message)s"
+    logging.basicConfig(level=logging.WARNING, format=form, handlers=handlers, force=True)
+    log.setLevel(logging.INFO)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # a step ends with the Snakemake that started it
+    step = Step(snakemake)
+    try:
+        if not snakemake.params.get("downloads"):
+            _stay_offline()
+        if snakemake.config.get("portable"):
+            portable.start()
+        with threadpool_limits(threads := step.settings.get("threads", 1)):
+            if torch := sys.modules.get("torch"):
+                torch.set_num_threads(threads)  # the count decides the order of sums
+            yield step
+        if snakemake.config.get("portable"):
+            portable.finish()
+        step.publish()
+    except OnelayerError as error:
+        log.error("%s: %s", step.name, error)
+        sys.exit(1)
+    except Exception as error:
+        if _disk_full(error):
+            log.error("%s: no space left on device for %s", step.name, snakemake.output[0])
+        else:
+            log.exception("%s failed", step.name)
+        sys.exit(1)
+    finally:
+        step.clear()
+
+
+def _stay_offline() -> None:
+    """Keep the hub's clients from asking for anything; scripts may have imported them by now."""
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    if constants := sys.modules.get("huggingface_hub.constants"):
+        constants.HF_HUB_OFFLINE = True
+
+
+def _disk_full(error: BaseException | None) -> bool:
+    while error:
+        # Arrow and safetensors wrap the system's error in types of their own.
+        if getattr(error, "errno", None) == errno.ENOSPC or "No space left" in str(error):
+            return True
+        error = error.__cause__ or error.__context__
+    return False

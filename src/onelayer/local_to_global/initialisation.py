@@ -1,0 +1,93 @@
+"""Where the transformers start: standard, rank-one, and the paper's own (Figs. 4 and 6).
+
+Shapes: R runs, T inputs, d dimensions, H = 4 d hidden units.
+"""
+
+import math
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from onelayer.ensemble import RunRandom
+
+STD = 0.02  # of the standard initialisation
+RESIDUAL_STD = STD / math.sqrt(2)  # of W_O and W_2, which write to the residual stream
+
+
+def standard(random: RunRandom, T: int, d: int, rows: int = 1) -> dict[str, Tensor]:
+    """Every entry from N(0, .02^2), of W_O and W_2 from N(0, .02^2 / 2); b = 0.
+
+    With `rows` = 1 there is one embedding vector, else a row per symbol.
+    """
+
+    def normal(name: str, *shape: int, std: float = STD) -> Tensor:
+        return std * random.normal(*shape, use=f"initial {name}")
+
+    embedding = {"e": normal("e", d)} if rows == 1 else {"rows": normal("rows", rows, d)}
+    return embedding | {
+        "wpe": normal("wpe", T, d),
+        **{name: normal(name, d, d) for name in ("W_Q", "W_K", "W_V")},
+        "W_O": normal("W_O", d, d, std=RESIDUAL_STD),
+        "W_1": normal("W_1", 4 * d, d),
+        "W_2": normal("W_2", d, 4 * d, std=RESIDUAL_STD),
+        "b": torch.zeros(len(random.seeds), device=random.seeds.device),
+    }
+
+
+def rank_one(random: RunRandom, T: int, d: int) -> dict[str, Tensor]:
+    """The structure of the canonical model, as large as the standard initialisation.
+
+    With alpha uniform in {-1, 1}^d / sqrt(d): e = c alpha, p_t = -c/2 alpha, W_1 = c 1 alpha^T,
+    W_2 = c alpha 1^T and the attention matrices c alpha alpha^T, every c drawn from a normal law
+    such that the expected squared norm is that of the standard initialisation (p_t follows e).
+    """
+    parameters = standard(random, T, d)
+    signs = random.uniform(d, use="initial alpha") < 0.5
+    alpha = torch.where(signs, 1.0, -1.0) / math.sqrt(d)
+
+    def scalar(name: str, entries: int, std: float = STD) -> Tensor:
+        return std * math.sqrt(entries) * random.normal(1, 1, use=f"initial scale {name}")
+
+    column, row = alpha[:, :, None], alpha[:, None]
+    ones = alpha.new_full((len(alpha), 4 * d, 1), 1 / math.sqrt(4 * d))
+    parameters |= _symbols(scalar("e", d)[..., 0] * alpha, T)
+    for name in ("W_Q", "W_K", "W_V"):
+        parameters[name] = scalar(name, d * d) * column * row
+    parameters["W_O"] = scalar("W_O", d * d, RESIDUAL_STD) * column * row
+    parameters["W_1"] = scalar("W_1", 4 * d * d) * ones * row
+    parameters["W_2"] = scalar("W_2", 4 * d * d, RESIDUAL_STD) * column * ones.mT
+    return parameters
+
+
+def paper(
+    random: RunRandom, T: int, d: int, rows: int = 1, e: float = 0.5, W: float = 1.0
+) -> dict[str, Tensor]:
+    """The paper's initialisation, rank one with constant rows; attention as standard.
+
+    e in every entry of the embedding, p_t = -e/2, W_1 = W and W_2 = -W in every entry. It lies in
+    the basin of the global minimum for p + q > 1: with d = 8, W = .25 is the canonical point
+    (e, w) = (1.41, -2), and W = 1 lies further out in the same direction. Two embedding rows filled
+    with the same constant embed both symbols alike until the tied logit's gradient parts them.
+    """
+    parameters = standard(random, T, d, rows)
+    parameters |= _symbols(torch.full_like(parameters["wpe"][:, 0], e), T)
+    if rows == 2:
+        del parameters["e"]
+        parameters["rows"] = torch.full_like(parameters["rows"], e)
+    parameters["W_1"] = torch.full_like(parameters["W_1"], W)
+    parameters["W_2"] = torch.full_like(parameters["W_2"], -W)
+    return parameters
+
+
+def _symbols(e: Tensor, T: int) -> dict[str, Tensor]:
+    """Embeddings that sum to x e - e/2 at every place."""
+    return {"e": e, "wpe": (-e / 2)[:, None].repeat(1, T, 1)}
+
+
+STARTS = {
+    "standard": standard,
+    "rank_one": rank_one,
+    "paper": paper,
+    "paper_canonical": partial(paper, W=0.25),
+}

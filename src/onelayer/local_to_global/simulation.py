@@ -1,0 +1,158 @@
+"""The gradient flow of the canonical model from many starts (theorems 2 and 3, Figs. 1, 2 and 5).
+
+Shapes: C chains, N starts, F times; theta is [2, N] (e, w) or [3, N] (e, w, a).
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from onelayer.local_to_global import canonical
+from onelayer.local_to_global.basins import GLOBAL, LOCAL
+from onelayer.local_to_global.chain import Chain
+from onelayer.local_to_global.critical_points import POINTS, outcome
+from onelayer.local_to_global.integrator import Trajectories, integrate
+from onelayer.seeds import generator
+from onelayer.settings.local_to_global import AttentionFlowSettings, FlowSettings
+
+AROUND = 0.05  # radius of the starts around a critical point
+NEIGHBOURS = 64  # starts around each
+FIRST_FRAME = 0.01  # time of the first frame after the start
+
+
+def chains_of(settings: Sequence) -> list[Chain]:
+    """The chains of a list of settings."""
+    return [Chain(one.p, one.q) for one in settings]
+
+
+def shown_chains(settings: Sequence) -> tuple[Chain, Chain]:
+    """The first chain with p + q < 1, and the first with p + q > 1."""
+    chains = chains_of(settings)
+    return next(c for c in chains if c.below), next(c for c in chains if not c.below)
+
+
+def grid(extent: float, points: int) -> np.ndarray:
+    """Starts of a basin map, float64 [2, points^2]: e runs fastest, then w."""
+    axis = np.linspace(-extent, extent, points)
+    e, w = np.meshgrid(axis, axis)
+    return np.stack([e.ravel(), w.ravel()])
+
+
+def _follow(start: np.ndarray, chain: Chain, settings: FlowSettings, **until) -> Trajectories:
+    accuracy = {"tolerance": settings.tolerance, "stop_below": settings.at_rest}
+    return integrate(lambda theta: canonical.flow(theta, chain), start, **accuracy, **until)
+
+
+def basin_maps(settings: FlowSettings, progress=iter) -> np.ndarray:
+    """Where the flow from every point of `grid` ends, chain by chain, float64 [C, 2, N]."""
+    start = grid(settings.extent, settings.points)
+    chains = progress(chains_of(settings.chains))
+    return np.stack([_follow(start, chain, settings).theta for chain in chains])
+
+
+def gaussian_starts(settings: FlowSettings) -> pd.DataFrame:
+    """How often the flow from (e, w) ~ N(0, sigma^2) reaches the global minimum.
+
+    Every sigma scales the same draws. Columns `p`, `q`, `sigma`, `draws`, and the counts
+    `to_global` and `to_local`; what is missing did not come to rest.
+    """
+    sigmas, draws = settings.sigmas, settings.draws
+    unit = generator("gaussian starts", settings.seed).normal(size=(2, draws))
+    start = np.concatenate([sigma * unit for sigma in sigmas], axis=1)
+    rows = []
+    for chain in chains_of(settings.chains):
+        reached = outcome(_follow(start, chain, settings).theta, chain).reshape(len(sigmas), draws)
+        key = {"p": chain.p, "q": chain.q, "sigma": sigmas, "draws": draws}
+        for name, end in (("to_global", GLOBAL), ("to_local", LOCAL)):
+            key[name] = (reached == end).sum(axis=1)
+        rows.append(pd.DataFrame(key))
+    return pd.concat(rows, ignore_index=True)
+
+
+def attention_starts(settings: AttentionFlowSettings, flow: FlowSettings) -> pd.DataFrame:
+    """Where the flow of (e, w, a) ends from N(0, sigma^2); every sigma scales the same draws.
+
+    Returns:
+        A row per start: `p`, `q`, `sigma`, the start `e_0`, `w_0`, `a_0` and the end `e`, `w`, `a`.
+    """
+    unit = generator("attention starts", flow.seed).normal(size=(3, settings.draws))
+    start = np.concatenate([sigma * unit for sigma in settings.sigmas], axis=1)
+    parts = []
+    for chain in chains_of(flow.chains):
+        ends = _follow(start, chain, flow).theta
+        part = {"p": chain.p, "q": chain.q, "sigma": np.repeat(settings.sigmas, settings.draws)}
+        for name, before, after in zip("ewa", start, ends, strict=True):
+            part |= {f"{name}_0": before, name: after}
+        parts.append(pd.DataFrame(part))
+    return pd.concat(parts, ignore_index=True)
+
+
+def neighbours(settings: FlowSettings) -> pd.DataFrame:
+    """Whether the flow comes back to a critical point from starts close around it.
+
+    Columns `model`, `p`, `q`, `point` (name), `starts`, `back`: starts from which the flow ends
+    within five radii, with the loss of the point. The starts lie on a circle; with attention on a
+    sphere.
+    """
+    parts = []
+    for model, points_of in POINTS.items():
+        for chain in chains_of(settings.chains):
+            points = points_of(chain)
+            names = [name for name, group in points.items() for _ in group]
+            centres = np.concatenate(list(points.values()))[..., None]
+            starts = np.concatenate(list(centres + AROUND * _directions(centres.shape[1])), axis=1)
+            theta = _follow(starts, chain, settings).theta
+            ends = np.stack(np.split(theta, len(names), axis=1))  # [points, 2 or 3, N]
+            loss, level = (
+                canonical.loss(canonical.logit_gap(*np.moveaxis(place, 1, 0)), chain)
+                for place in (ends, centres)
+            )
+            near = np.linalg.norm(ends - centres, axis=1) < 5 * AROUND
+            back = (near & (abs(loss - level) < 1e-6)).sum(axis=1)
+            key = {"model": model, "p": chain.p, "q": chain.q, "point": names}
+            parts.append(pd.DataFrame(key | {"starts": NEIGHBOURS, "back": back}))
+    keys = ["model", "p", "q", "point"]
+    return pd.concat(parts).groupby(keys, sort=False, as_index=False).sum()
+
+
+def _directions(variables: int) -> np.ndarray:
+    """Evenly spread unit vectors, float64 [2 or 3, NEIGHBOURS]; a golden spiral on the sphere."""
+    place = np.arange(NEIGHBOURS) + 0.5
+    if variables == 2:
+        angle = 2 * np.pi * place / NEIGHBOURS
+        return np.stack([np.cos(angle), np.sin(angle)])
+    height, angle = 1 - 2 * place / NEIGHBOURS, np.pi * (1 + np.sqrt(5)) * place
+    radius = np.sqrt(1 - height * height)
+    return np.stack([radius * np.cos(angle), radius * np.sin(angle), height])
+
+
+def shown_paths(settings: FlowSettings) -> dict[str, np.ndarray]:
+    """Trajectories for the figures, at the same times for all.
+
+    Returns:
+        For the chains below and above p + q = 1 `plane_<side>` [F + 1, 2, n], `wide_<side>` and
+        `near_<side>` [F + 1, 3, n]: at time 0, then evenly spaced in the logarithm.
+    """
+    random, n = generator("shown paths", settings.seed), settings.trajectories
+    plane = random.uniform(-settings.extent, settings.extent, (2, n))
+    wide = random.uniform(-settings.wide, settings.wide, (3, n))
+    near = random.uniform(-settings.near, settings.near, (3, n))
+    space = np.concatenate([wide, near], axis=1)
+    paths = {}
+    for side, chain in zip(("below", "above"), shown_chains(settings.chains), strict=True):
+        last = max(_follow(start, chain, settings).time.max() for start in (plane, space))
+        time = np.geomspace(FIRST_FRAME, last, settings.frames)
+        paths[f"plane_{side}"] = _path(plane, time, chain, settings)
+        both = _path(space, time, chain, settings)
+        paths[f"wide_{side}"], paths[f"near_{side}"] = np.split(both, 2, axis=-1)
+    # safetensors writes memory as it lies, whatever the strides.
+    return {name: np.ascontiguousarray(path) for name, path in paths.items()}
+
+
+def _path(start: np.ndarray, time: np.ndarray, chain: Chain, settings: FlowSettings) -> np.ndarray:
+    """Positions [F + 1, d, n] at time 0 and the given times; one trajectory for each of them."""
+    variables, n = start.shape
+    ends = _follow(np.tile(start, len(time)), chain, settings, until=np.repeat(time, n)).theta
+    later = ends.reshape(variables, len(time), n).transpose(1, 0, 2)
+    return np.concatenate([start[None], later])

@@ -1,0 +1,212 @@
+"""Training the paper's transformer: starts, variants and seeds side by side (section 4).
+
+Runs whose parameters have the same shapes train as one ensemble. Run i of any variant sees the
+sequences of seed i, so that variants differ in nothing but what they change.
+"""
+
+import logging
+import math
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from onelayer.ensemble import Ensemble, Optimizer, RunRandom, Trained, train
+from onelayer.ensemble.execution import Execution
+from onelayer.errors import OnelayerError
+from onelayer.local_to_global.chain import Chain
+from onelayer.local_to_global.initialisation import STARTS
+from onelayer.local_to_global.transformer import losses, population_losses
+from onelayer.settings.local_to_global import EnsembleSettings, TrainingSettings, Variant
+
+log = logging.getLogger("onelayer")
+
+BETAS = (0.9, 0.95)  # of AdamW
+MOMENTUM = 0.9  # of SGD
+UNDECAYED = ("b", "ln_attention", "ln_mlp", "ln_final")
+MATRICES = ("W_1", "W_V", "W_Q", "W_K", "W_O", "W_2")  # whose rank is followed
+FIRST_RATE, LAST_RATE = 0.01, 0.1  # the schedule's ends, as shares of the largest learning rate
+Also = Callable[[dict[str, Tensor], Tensor, Chain], dict[str, Tensor]]
+
+
+def groups_of(variants: Iterable[Variant], base: TrainingSettings) -> list[list[Variant]]:
+    """Sort variants of a training into groups that can train as one ensemble, in order."""
+    groups: dict[tuple, list[Variant]] = {}
+    for variant in variants:
+        t = variant.applied(base)
+        alike = (t.sequence_length, t.batch, t.layer_norm, t.embedding_rows, t.iterations)
+        groups.setdefault(alike, []).append(variant)
+    return list(groups.values())
+
+
+def train_group(
+    group: Sequence[Variant],
+    settings: EnsembleSettings,
+    chain: Chain,
+    snapshots: Sequence[int] = (),
+    execution: Execution = Execution(),
+    also: Also = lambda *_: {},
+) -> Trained:
+    """Train every variant of a group from every seed; runs are variants x seeds, seeds fastest.
+
+    Observed every `evaluate_every` iterations, after the last and at the snapshots: population
+    `loss` on held-out sequences [R], `W_1`, `W_V`, the `top_share` of all `MATRICES` (`W_1_share`
+    and so on, [R]), and what `also` measures of parameters, held-out sequences and the chain.
+
+    Raises:
+        OnelayerError: the held-out sequences show one symbol only.
+    """
+    trainings = [variant.applied(settings.training) for variant in group]
+    base, seeds = trainings[0], range(settings.seeds)
+    T, iterations = base.sequence_length, base.iterations
+    random = RunRandom(seeds, execution.device)
+    # The seed after the last draws the held-out sequences.
+    unseen = RunRandom([settings.seeds], execution.device)
+    held_out = sequences(unseen.uniform(settings.evaluate_on, T, use="held-out sequences"), chain)
+    if bool(held_out.all()) or not bool(held_out.any()):
+        raise OnelayerError(
+            f"evaluate_on = {settings.evaluate_on}: the held-out sequences of {T} inputs hold one "
+            "symbol only; more or longer sequences show both"
+        )
+
+    def batch(step: int) -> Tensor:
+        u = random.uniform(base.batch, T + 1, use="sequences", step=step)
+        return sequences(u, chain).repeat(len(group), 1, 1)
+
+    def observe(parameters: dict[str, Tensor]) -> dict[str, Tensor]:
+        x = held_out.expand(len(group) * settings.seeds, -1, -1)
+        observed = {"loss": population_losses(parameters, x, chain)}
+        observed |= {name: parameters[name] for name in ("W_1", "W_V")}
+        observed |= {f"{name}_share": top_share(parameters[name]) for name in MATRICES}
+        return observed | also(parameters, x, chain)
+
+    starts = [
+        _start(variant.initialisation, training, random)
+        for variant, training in zip(group, trainings, strict=True)
+    ]
+    parameters = {name: torch.cat([start[name] for start in starts]) for name in starts[0]}
+    ensemble = Ensemble(
+        parameters,
+        batch,
+        _optimizer(trainings, settings.seeds, parameters),
+        loss=losses,
+        labels=[f"{variant.name}, seed {seed}" for variant in group for seed in seeds],
+    )
+    observe_at = {*range(0, iterations, settings.evaluate_every), iterations, *snapshots}
+    return train(ensemble, iterations, observe=observe, observe_at=observe_at, execution=execution)
+
+
+def train_variants(
+    variants: Iterable[Variant],
+    settings: EnsembleSettings,
+    chain: Chain,
+    execution: Execution = Execution(),
+    also: Also = lambda *_: {},
+) -> pd.DataFrame:
+    """The `curves` of all variants, trained group after group, each with a state of its own."""
+    parts = []
+    for number, group in enumerate(groups_of(variants, settings.training)):
+        log.info("training %s", ", ".join(variant.name for variant in group))
+        alone = execution.part(number, group)
+        trained = train_group(group, settings, chain, execution=alone, also=also)
+        parts.append(curves(group, trained, settings.seeds))
+    return pd.concat(parts, ignore_index=True)
+
+
+def sequences(u: Tensor, chain: Chain) -> Tensor:
+    """Turn uniform numbers [..., T] into stationary sequences of the chain, without a loop.
+
+    A step of the chain resets to a fixed symbol, or else keeps the symbol (p + q <= 1) or flips it
+    (p + q >= 1). So a symbol is the last reset before it and the parity of the steps since.
+
+    Returns:
+        bool [..., T], True for the symbol 1.
+    """
+    p, q = chain.p, chain.q
+    keeps = p + q <= 1
+    to_one, to_zero = (p, q) if keeps else (1 - q, 1 - p)
+    reset, symbol = u < to_one + to_zero, u < to_one
+    # The first symbol follows the stationary law.
+    reset[..., 0] = True
+    symbol[..., 0] = u[..., 0] < chain.pi1
+    place = torch.arange(u.shape[-1], device=u.device)
+    last = torch.where(reset, place, 0).cummax(dim=-1).values
+    state = symbol.gather(-1, last)
+    return state if keeps else state ^ ((place - last) % 2 == 1)
+
+
+def _start(name: str, training: TrainingSettings, random: RunRandom) -> dict[str, Tensor]:
+    """Initial parameters of one variant, [seeds, ...]."""
+    T, d = training.sequence_length, training.d
+    rows = {} if training.embedding_rows == 1 else {"rows": training.embedding_rows}
+    parameters = STARTS[name](random, T, d, **rows)
+    if training.layer_norm:
+        gain = torch.ones_like(parameters["wpe"][:, 0])
+        parameters |= {key: gain.clone() for key in ("ln_attention", "ln_mlp", "ln_final")}
+    return parameters
+
+
+def one_cycle(iterations: int, warm_up: float) -> Callable[[int], float]:
+    """Cosine from 1% of the largest learning rate up to it, then cosine down to 10% of it.
+
+    The rate rises in the share `warm_up` of the iterations.
+    """
+    turn = max(warm_up * iterations, 1.0)
+
+    def factor(step: int) -> float:
+        if step < turn:
+            return FIRST_RATE + (1 - FIRST_RATE) * (1 - math.cos(math.pi * step / turn)) / 2
+        done = min((step - turn) / max(iterations - 1 - turn, 1.0), 1.0)
+        return LAST_RATE + (1 - LAST_RATE) * (1 + math.cos(math.pi * done)) / 2
+
+    return factor
+
+
+def _optimizer(
+    trainings: Sequence[TrainingSettings], seeds: int, parameters: dict[str, Tensor]
+) -> Optimizer:
+    """One learning rate, weight decay and kind per run."""
+    each = [training for training in trainings for _ in range(seeds)]
+    decay = [training.weight_decay for training in each]
+    return Optimizer(
+        [training.optimizer for training in each],
+        lr=[training.lr for training in each],
+        momentum=MOMENTUM,
+        beta1=BETAS[0],
+        beta2=BETAS[1],
+        weight_decay={name: 0.0 if name in UNDECAYED else decay for name in parameters},
+        schedule=one_cycle(trainings[0].iterations, trainings[0].warm_up),
+    )
+
+
+def top_share(W: Tensor) -> Tensor:
+    """sigma_1^2 / sum of sigma^2 of matrices [..., rows, columns]; 1 means rank one."""
+    squares = torch.linalg.svdvals(W).square()
+    return squares[..., 0] / squares.sum(dim=-1)
+
+
+def curves(group: Sequence[Variant], trained: Trained, seeds: int) -> pd.DataFrame:
+    """Tidy histories: `variant`, `seed`, `iteration`, and every observed number of a run."""
+    names = [variant.name for variant in group]
+    keys = {"variant": names, "seed": range(seeds), "iteration": trained.observed_at}
+    index = pd.MultiIndex.from_product(keys.values(), names=keys)
+    # In the order of names: a resumed training has them in another.
+    observed = sorted(trained.observed.items())
+    values = {n: seen.double().numpy().T.ravel() for n, seen in observed if seen.ndim == 2}
+    return pd.DataFrame(values, index).reset_index()
+
+
+def snapshots_of(
+    group: Sequence[Variant], trained: Trained, iterations: Sequence[int], seeds: int
+) -> dict[str, np.ndarray]:
+    """`<variant>/W_1` and `<variant>/W_V` at the given iterations, [iterations, seeds, ...]."""
+    rows = [trained.observed_at.index(iteration) for iteration in iterations]
+    return {
+        f"{variant.name}/{matrix}": values.contiguous().numpy()
+        for matrix in ("W_1", "W_V")
+        for variant, values in zip(
+            group, trained.observed[matrix][rows].split(seeds, dim=1), strict=True
+        )
+    }

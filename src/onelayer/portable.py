@@ -1,0 +1,159 @@
+"""A portable run: the same bytes on every x86-64 processor that has AVX2.
+
+Numerical libraries choose their kernels by the processor, and other kernels add in another order.
+The switches tell each which to take; the Snakefile sets them and scripts inherit them. What MKL
+does not do portably, or slowly, torch takes from numpy (docs/reproducibility.md). Both are taken
+as they are loaded, never imported here, because most steps need neither.
+"""
+
+import os
+import platform
+import sys
+import warnings
+from pathlib import Path
+
+from threadpoolctl import threadpool_info
+
+from onelayer.errors import OnelayerError
+
+SWITCHES = {
+    "ARROW_USER_SIMD_LEVEL": "AVX2",  # sums of pyarrow, and pandas on it
+    "ATEN_CPU_CAPABILITY": "avx2",  # torch's own kernels
+    "CUDA_VISIBLE_DEVICES": "",  # a GPU adds in yet another order
+    "MKL_CBWR": "COMPATIBLE",  # torch's LAPACK, exp, log, products of a vector
+    "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR",  # numpy's own kernels
+    "ONEDNN_MAX_CPU_ISA": "AVX2",  # convolutions and what else torch hands to oneDNN
+    "OPENBLAS_CORETYPE": "Haswell",  # numpy, scipy, and the products below
+}
+# In compatible mode, too, MKL computes these from a processor's approximations of 1/x and
+# 1/sqrt(x), which each vendor rounds as it likes. numpy's are the same wherever there is FMA.
+FUNCTIONS = ("acos", "asin", "atan", "log", "log10", "log2", "sqrt", "tan")
+PRODUCTS = ("mm", "bmm", "addmm", "baddbmm")
+_replaced: list = []  # registrations hold as long as they are referred to
+
+
+def start() -> None:
+    """Compute portably from here on. `OnelayerError` where processor or environment cannot."""
+    check_processor(Path("/proc/cpuinfo"), platform.machine())
+    for name, value in SWITCHES.items():
+        if os.environ.get(name) != value:
+            raise OnelayerError(f"portable: {name} must be {value!r} before Python starts")
+    if torch := sys.modules.get("torch"):
+        use_kernels(torch)
+    check_libraries()
+
+
+def finish() -> None:
+    """Check what was loaded since `start`, before outputs are kept."""
+    if "torch" in sys.modules and not _replaced:
+        raise OnelayerError("portable: torch was loaded after the step had started")
+    check_libraries()
+
+
+def check_processor(cpuinfo: Path, machine: str) -> None:
+    """Refuse a processor without AVX2 and FMA; without the file `cpuinfo` the machine decides."""
+    if machine not in ("x86_64", "AMD64"):
+        raise OnelayerError(f"portable: needs an x86-64 processor, found {machine}")
+    text = cpuinfo.read_text(encoding="utf-8") if cpuinfo.is_file() else "flags : avx2 fma"
+    flags = next((li for li in text.splitlines() if li.startswith("flags")), "").split()
+    for instruction in ("avx2", "fma"):
+        if instruction not in flags:
+            raise OnelayerError(f"portable: needs a processor with {instruction}; this has none")
+
+
+def check_libraries() -> None:
+    """Refuse loaded libraries that say they compute by other kernels than the switches name."""
+    kernels = {}
+    if torch := sys.modules.get("torch"):
+        kernels["torch"] = (torch.backends.cpu.get_cpu_capability(), "AVX2")
+    if numpy := sys.modules.get("numpy"):
+        features = numpy._core._multiarray_umath.__cpu_features__
+        barred = SWITCHES["NPY_DISABLE_CPU_FEATURES"].split()
+        kernels["numpy"] = (" ".join(name for name in barred if features.get(name)), "")
+    for library in threadpool_info():
+        if library["internal_api"] == "openblas":
+            kernels[library["filepath"]] = (library.get("architecture"), "Haswell")
+    for name, (actual, wanted) in kernels.items():
+        if actual != wanted:
+            raise OnelayerError(
+                f"portable: {name} takes kernels for {actual}, whatever its switch says: another "
+                "build than that of requirements.lock?"
+            )
+
+
+def use_kernels(torch) -> None:
+    """Let torch take products and some functions from numpy, in backward passes too.
+
+    Products of matrices are then OpenBLAS's: for a named core type the same machine code on every
+    processor. Fused attention would call MKL from within: attention is made of products instead.
+    All is registered at torch's dispatcher, below autograd.
+    """
+    if _replaced:
+        return
+    library = torch.library.Library("aten", "IMPL")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that a kernel is replaced, as it is meant to be
+        for name in PRODUCTS:
+            library.impl(name, _product(torch, name), "CPU")
+        for name in FUNCTIONS:
+            for form in (name, f"{name}_", f"{name}.out"):
+                library.impl(form, _function(torch, name, form), "CPU")
+    torch.backends.cuda.enable_flash_sdp(False)  # of the CPU as well
+    _replaced.append(library)
+
+
+def _product(torch, name):
+    np, theirs = sys.modules["numpy"], _kept(torch, name)
+
+    def fits(a, b):
+        return a.dtype == b.dtype and a.dtype in (torch.float32, torch.float64)
+
+    def product(a, b):
+        made = torch.empty((*a.shape[:-1], b.shape[-1]), dtype=a.dtype)
+        # numpy multiplies what BLAS cannot read by a loop of its own, slowly.
+        sides = (_plain(side.contiguous() if 0 in side.stride() else side) for side in (a, b))
+        np.matmul(*sides, out=made.numpy())
+        return made
+
+    def multiply(a, b):
+        return product(a, b) if fits(a, b) else theirs(a, b)
+
+    def multiply_and_add(c, a, b, *, beta=1, alpha=1):
+        if fits(a, b) and alpha == beta == 1:
+            return product(a, b).add_(c)
+        return theirs(c, a, b, beta=beta, alpha=alpha)
+
+    return multiply_and_add if "add" in name else multiply
+
+
+def _function(torch, name, form):
+    np, theirs = sys.modules["numpy"], _kept(torch, form)
+
+    def apply(x, *, out=None):
+        given = {} if out is None else {"out": out}
+        same = out is None or out.dtype == x.dtype
+        if x.dtype not in (torch.float32, torch.float64) or not same:
+            return theirs(x, **given)
+        if form.endswith("_"):
+            out = x
+        elif out is None:
+            out = torch.empty_like(x)
+        elif out.shape != x.shape:
+            out.resize_(x.shape)
+        with np.errstate(all="ignore"):
+            getattr(np, name)(_plain(x), out=_plain(out))
+        return out
+
+    return apply
+
+
+def _kept(torch, name):
+    """The kernel that torch has, for what numpy does not take."""
+    kernel = torch.library.get_kernel(f"aten::{name}", "CPU")
+    cpu = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
+    return lambda *arguments, **named: kernel.call_boxed(cpu, *arguments, **named)
+
+
+def _plain(tensor):
+    """A tensor's memory as an array."""
+    return tensor.detach().resolve_conj().resolve_neg().numpy()

@@ -1,1 +1,0 @@
-"""What is said of a whole run: scoreboard, index, records, crate, comparison with the reference."""

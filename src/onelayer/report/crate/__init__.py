@@ -1,1 +1,0 @@
-"""A run to take away: a Workflow Run RO-Crate, from its steps' records to a zip and back."""

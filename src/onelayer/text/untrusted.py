@@ -1,0 +1,74 @@
+"""How large a file may be, or grow to: a few kilobytes can stand for terabytes.
+
+Text and weights shrink to a tenth at most. What would grow to more than `MOST_GROWTH` times a
+file's size is refused, before it fills a disk or the memory.
+"""
+
+import bz2
+import gzip
+import io
+import lzma
+from pathlib import Path
+
+from onelayer.errors import OnelayerError
+
+MOST_GROWTH = 200
+ALWAYS_TAKEN = 1 << 26  # bytes; so much does no harm
+# Of a checkpoint's files that are read into memory whole, bytes.
+LARGEST = {
+    "config.json": 16 << 20,
+    "tokenizer_config.json": 64 << 20,
+    "tokenizer.json": 512 << 20,
+}
+_OPENED = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.open}
+
+
+def check_size(path: Path, named: object) -> None:
+    """Refuse a file of `LARGEST` that is far larger than any model's; the error calls it `named`.
+
+    Raises:
+        OnelayerError: the file is larger.
+    """
+    most, size = LARGEST[path.name], path.stat().st_size if path.is_file() else 0
+    if size > most:
+        raise OnelayerError(f"{named}: {size} bytes; at most {most} are read")
+
+
+def check_growth(what: object, packed: int, unpacked: int) -> None:
+    """Refuse what is too much for a file of so many bytes.
+
+    Raises:
+        OnelayerError: it grows more than allowed.
+    """
+    most = max(ALWAYS_TAKEN, MOST_GROWTH * packed)
+    if unpacked > most:
+        raise OnelayerError(
+            f"{what}: {packed} bytes would unpack to {unpacked} or more; at most {most} are taken"
+        )
+
+
+class _Unpacked(io.RawIOBase):
+    def __init__(self, path: Path) -> None:
+        with open(path, "rb") as file:
+            begin = file.read(6)
+        opened = (opened for magic, opened in _OPENED.items() if begin.startswith(magic))
+        self.file = next(opened, open)(path, "rb")
+        self.path, self.size, self.read_so_far = path, path.stat().st_size, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:
+        read = self.file.readinto(buffer)
+        self.read_so_far += read
+        check_growth(self.path, self.size, self.read_so_far)
+        return read
+
+    def close(self) -> None:
+        self.file.close()
+        super().close()
+
+
+def open_unpacked(path: Path) -> io.BufferedReader:
+    """A file's bytes, unpacked if it is gzip, bzip2 or xz; reading checks how much they grow."""
+    return io.BufferedReader(_Unpacked(path), 1 << 20)

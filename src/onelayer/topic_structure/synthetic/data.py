@@ -1,0 +1,191 @@
+"""Documents of topics, their masking, and their counts: 'Data: topic model', 'Training loss'.
+
+Topics are disjoint, and each is uniform over its v words. A document's topic weights are uniform
+over tau topics (the theory) or Dirichlet (the authors' released data).
+
+Without positions the output at a query depends only on its token and on how often each key occurs.
+So a document is its key counts n, and the targets of each distinct query token: about five rows
+instead of a sequence. `CountRows` keeps exactly that.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from onelayer.seeds import generator
+from onelayer.settings.topic_structure_synthetic import TopicModelSettings
+
+PAD, MASK, START, END = range(4)
+SPECIAL = 4  # ids below are no words
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """T topics of v words each, after the special ids; the topic of id t is (t - 4) // v."""
+
+    T: int
+    v: int
+
+    @property
+    def size(self) -> int:
+        """Ids in all: D."""
+        return SPECIAL + self.T * self.v
+
+    @cached_property
+    def topic(self) -> np.ndarray:
+        """Topic of each id, int64 [D]; -1 for special ids."""
+        return np.concatenate([np.full(SPECIAL, -1), np.repeat(np.arange(self.T), self.v)])
+
+    @cached_property
+    def membership(self) -> np.ndarray:
+        """float64 [D, T]: 1 where an id belongs to a topic."""
+        return (self.topic[:, None] == np.arange(self.T)).astype(np.float64)
+
+
+def topic_weights(
+    rng: np.random.Generator, T: int, documents: int, tau: int | None, concentration: float | None
+) -> np.ndarray:
+    """Topic weights of each document, float64 [documents, T].
+
+    1 / tau on tau random topics; with tau None, of a symmetric Dirichlet distribution.
+    """
+    if tau is None:
+        return rng.dirichlet(np.full(T, concentration), documents)
+    place = rng.random((documents, T)).argsort(axis=1).argsort(axis=1)
+    return (place < tau) / tau
+
+
+def draw_documents(
+    rng: np.random.Generator,
+    vocabulary: Vocabulary,
+    weights: np.ndarray,
+    lengths: tuple[int, int],
+    framed: bool = False,
+) -> np.ndarray:
+    """Draw documents word by word: token ids, int64 [documents, longest], padded with PAD.
+
+    `weights` of topics are [documents, T]; `lengths` are the fewest and most words, uniform between
+    them. `framed` puts START before and END after the words, as the authors' data has them.
+    """
+    documents = len(weights)
+    length = rng.integers(lengths[0], lengths[1] + 1, documents)
+    edges = weights.cumsum(axis=1)
+    edges[:, -1] = 1.0  # rounding must not leave a draw without a topic
+    # Row d's edges lie in (d, d + 1]: one search over all of them finds every word's topic.
+    draws = rng.random((documents, length.max())) + np.arange(documents)[:, None]
+    flat = (edges + np.arange(documents)[:, None]).ravel()
+    topic = np.searchsorted(flat, draws, side="right") % vocabulary.T
+    tokens = SPECIAL + topic * vocabulary.v + rng.integers(vocabulary.v, size=topic.shape)
+    tokens[np.arange(tokens.shape[1]) >= length[:, None]] = PAD
+    if not framed:
+        return tokens
+    frame = np.full((documents, tokens.shape[1] + 2), PAD)
+    frame[:, 0], frame[:, 1:-1] = START, tokens
+    frame[np.arange(documents), length + 1] = END
+    return frame
+
+
+def selected_words(N: np.ndarray, p_m: float) -> np.ndarray:
+    """How many of N words are the proportion p_m: rounded, at least 1; int64, as N."""
+    return np.maximum(np.rint(p_m * N).astype(np.int64), np.minimum(N, 1))
+
+
+def mask_documents(
+    rng: np.random.Generator,
+    vocabulary: Vocabulary,
+    tokens: np.ndarray,
+    masking: TopicModelSettings,
+) -> tuple[np.ndarray, np.ndarray]:
+    """What the model sees of documents, int64, and which positions are selected, bool.
+
+    Both as `tokens`, [documents, longest].
+    """
+    draws, words = rng.random(tokens.shape), tokens >= SPECIAL
+    if masking.selection == "independent":
+        selected = (draws < masking.p_m) & words
+    else:  # those of the smallest draws
+        draws = np.where(words, draws, 2.0)
+        k = selected_words(words.sum(axis=1), masking.p_m)
+        largest = np.sort(draws, axis=1)[np.arange(len(draws)), np.maximum(k, 1) - 1]
+        selected = (draws <= largest[:, None]) & words
+    kind = rng.random(tokens.shape)
+    shown = tokens.copy()
+    randomised = selected & (kind >= masking.p_c) & (kind < masking.p_c + masking.p_r)
+    shown[randomised] = rng.integers(SPECIAL, vocabulary.size, int(randomised.sum()))
+    shown[selected & (kind >= masking.p_c + masking.p_r)] = MASK
+    return shown, selected
+
+
+@dataclass(frozen=True, eq=False)
+class CountRows:
+    """Documents as counts: one row per distinct (document, query token) with a target."""
+
+    keys: np.ndarray  # how often each id is a key, float32 [documents, D]
+    first: np.ndarray  # first row of each document, int64 [documents + 1]
+    query: np.ndarray  # query token of each row, int64 [rows]
+    targets: np.ndarray  # how often each id is to be predicted there, float32 [rows, D]
+
+    @property
+    def document(self) -> np.ndarray:
+        """Document of each row, int64 [rows]."""
+        return np.repeat(np.arange(len(self.keys)), np.diff(self.first))
+
+    def averages(self) -> tuple[np.ndarray, np.ndarray]:
+        """All that uniform attention needs: key shares and targets, float64 [documents, D]."""
+        shares = self.keys.astype(np.float64)
+        shares /= shares.sum(axis=1, keepdims=True)
+        targets, some = np.zeros_like(shares), np.diff(self.first) > 0
+        targets[some] = np.add.reduceat(self.targets.astype(np.float64), self.first[:-1][some])
+        return shares, targets
+
+    def by_document(self) -> "CountRows":
+        """One row per document, whatever the query: enough for uniform attention."""
+        documents, targets = len(self.keys), self.averages()[1].astype(np.float32)
+        return CountRows(self.keys, np.arange(documents + 1), np.full(documents, MASK), targets)
+
+
+def count_rows(
+    vocabulary: Vocabulary,
+    tokens: np.ndarray,
+    shown: np.ndarray,
+    selected: np.ndarray,
+    masked_attended: bool = True,
+) -> CountRows:
+    """Reduce masked documents, [documents, longest], to counts.
+
+    With `masked_attended` selected positions are keys too; the authors' code hides them.
+    """
+    documents, D = len(tokens), vocabulary.size
+    row = np.arange(documents)[:, None]
+    key = (shown != PAD) & (masked_attended | ~selected)
+    keys = np.bincount((row * D + shown)[key], minlength=documents * D).reshape(documents, D)
+    place, index = np.unique((row * D + shown)[selected], return_inverse=True)
+    targets = np.bincount(index * D + tokens[selected], minlength=len(place) * D)
+    first = np.searchsorted(place, np.arange(documents + 1) * D)
+    targets = targets.reshape(len(place), D).astype(np.float32)
+    return CountRows(keys.astype(np.float32), first, place % D, targets)
+
+
+def draw(
+    words: TopicModelSettings,
+    documents: int,
+    N: tuple[int, int],
+    use: str,
+    *,
+    tau: int | None = None,
+    concentration: float | None = None,
+    masked_attended: bool = True,
+    seed: int = 0,
+) -> CountRows:
+    """Masked documents as counts; another `use` gives other documents, the same use the same ones.
+
+    `tau` or `concentration` as of `topic_weights`. With `masked_attended` False it is as in the
+    authors' code: START and END frame the words, and selected positions are no keys.
+    """
+    rng = generator("topic documents", use, tau, seed)
+    weights = topic_weights(rng, words.T, documents, tau, concentration)
+    vocabulary = Vocabulary(words.T, words.v)
+    tokens = draw_documents(rng, vocabulary, weights, N, not masked_attended)
+    shown, selected = mask_documents(rng, vocabulary, tokens, words)
+    return count_rows(vocabulary, tokens, shown, selected, masked_attended)

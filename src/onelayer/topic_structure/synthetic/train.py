@@ -1,0 +1,192 @@
+"""Training of many runs on masked documents: initial parameters, batches, the ensemble.
+
+A run's seed decides its initial parameters and its order of documents: runs with equal seeds see
+the same documents in the same order.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from onelayer.ensemble import Ensemble, Optimizer, RunRandom, Trained, train_in_chunks
+from onelayer.ensemble.execution import Execution, to_device
+from onelayer.seeds import generator
+from onelayer.settings.topic_structure_synthetic import EmbeddingKind, LossKind, SyntheticTraining
+from onelayer.topic_structure.synthetic.data import CountRows
+from onelayer.topic_structure.synthetic.model import Batch, losses, shapes
+
+
+def initial_parameters(
+    random: RunRandom,
+    embedding: EmbeddingKind,
+    D: int,
+    noise: Sequence[float] | None = None,
+    dtype: torch.dtype = torch.float32,
+) -> dict[str, Tensor]:
+    """Initial values of all parameters, [runs, ...].
+
+    `noise` is the width of near-zero matrices, one per run: uniform in [0, noise) with biases at 0,
+    as the authors' code starts its two-stage runs. None: PyTorch's default for a linear layer,
+    uniform in +-1 / sqrt(D), biases too; W_E is standard normal / sqrt(D). A token-type vector is
+    standard normal, as an `nn.Embedding` starts in the authors' code.
+    """
+    start, scale = {}, D**-0.5
+    for name, shape in shapes(embedding, D).items():
+        uniform = random.uniform(*shape, use=f"initial {name}", dtype=dtype)
+        if name in ("b", "shift") or (name.startswith("b_") and noise is not None):
+            start[name] = torch.zeros_like(uniform)
+        elif name == "gain":
+            start[name] = torch.ones_like(uniform)
+        elif name == "token_type":
+            start[name] = random.normal(*shape, use=f"initial {name}", dtype=dtype)
+        elif noise is not None:
+            width = torch.tensor(noise, dtype=dtype).to(uniform.device)
+            start[name] = uniform * width.reshape(-1, *[1] * len(shape))
+        elif name == "W_E":
+            start[name] = random.normal(*shape, use=f"initial {name}", dtype=dtype) * scale
+        else:
+            start[name] = (2 * uniform - 1) * scale
+    return start
+
+
+class Batches:
+    """Draws the documents of every step, epoch by epoch without replacement, per run's seed."""
+
+    def __init__(
+        self,
+        rows: CountRows,
+        seeds: Sequence[int],
+        documents: int,
+        device: str = "cpu",
+        dtype: torch.dtype = torch.float32,
+    ) -> None:
+        self.documents, self.device, self.first = documents, device, rows.first
+        self.seeds, group = np.unique(np.asarray(seeds), return_inverse=True)
+        self.group = to_device(group, device) if len(self.seeds) > 1 else None
+        # The last row, without targets, pads the runs whose documents have fewer rows.
+        self.query = to_device(np.append(rows.query, 0), device)
+        self.document = to_device(np.append(rows.document, 0), device)
+        self.log_keys = to_device(rows.keys, device).to(dtype).log()
+        nothing = np.zeros((1, rows.keys.shape[1]), np.float32)
+        self.targets = to_device(np.concatenate([rows.targets, nothing]), device).to(dtype)
+        self._order = lru_cache(maxsize=2 * len(self.seeds))(self._shuffle)
+
+    def _shuffle(self, seed: int, epoch: int) -> np.ndarray:
+        return generator("order of documents", seed, epoch).permutation(len(self.first) - 1)
+
+    def drawn(self, seed: int, step: int) -> np.ndarray:
+        """Documents of one seed's step, int64 [documents]."""
+        epoch, place = divmod(step, (len(self.first) - 1) // self.documents)
+        first = place * self.documents
+        return self._order(int(seed), epoch)[first : first + self.documents]
+
+    def _rows_of(self, documents: np.ndarray) -> Tensor:
+        first, count = self.first[documents], self.first[documents + 1] - self.first[documents]
+        before = count.cumsum() - count
+        return torch.from_numpy(np.arange(count.sum()) + np.repeat(first - before, count))
+
+    def __call__(self, step: int) -> Batch:
+        """The batch of a step."""
+        drawn = [self._rows_of(self.drawn(seed, step)) for seed in self.seeds]
+        row = pad_sequence(drawn, batch_first=True, padding_value=len(self.query) - 1)
+        row = to_device(row, self.device)
+        if self.group is not None:
+            row = row[self.group]
+        return Batch(
+            _rows(self.log_keys, self.document[row]), self.query[row], _rows(self.targets, row)
+        )
+
+
+def _rows(table: Tensor, index: Tensor) -> Tensor:
+    """table[index]; several times as fast where rows are long."""
+    return table.index_select(0, index.reshape(-1)).reshape(*index.shape, -1)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of an ensemble."""
+
+    seed: int  # of initial values and the order of documents
+    optimizer: str
+    learning_rate: float
+    weight_decay: float = 0.0  # the gradient of half of it times the squared norm
+    noise: float | None = None  # width of near-zero initial matrices; None: PyTorch's default
+
+    @property
+    def label(self) -> str:
+        """What messages call the run, and a state file is known by: every digit of its rates."""
+        noise = "" if self.noise is None else f", noise {self.noise:.15g}"
+        return f"{self.optimizer} {self.learning_rate:.15g}{noise}, seed {self.seed}"
+
+
+def train_runs(
+    base: SyntheticTraining,
+    rows: CountRows,
+    runs: Sequence[Run],
+    embedding: EmbeddingKind,
+    loss: LossKind,
+    steps: int,
+    observe: Callable[[dict[str, Tensor]], dict[str, Tensor]],
+    observe_at: Iterable[int] = (),
+    only: str = "",
+    frozen: Mapping[str, np.ndarray] = MappingProxyType({}),
+    execution: Execution = Execution(),
+) -> Trained:
+    """Train runs on masked documents.
+
+    Args:
+        base: documents in a step, and most runs in one tensor program.
+        rows, runs: documents and runs; initial noise either for all runs or for none.
+        embedding, loss, steps: as of `model.losses`; updates.
+        observe: parameters, frozen ones too, -> tensors to keep.
+        observe_at: after how many updates; the end by default.
+        only: the one parameter that is there; else all but `frozen`, and b of `one_hot`, which the
+            authors freeze at 0.
+        frozen: matrices [D, D] that are given and not trained.
+        execution: where; its identity must say which documents and which training these are.
+    """
+    given = {
+        name: to_device(matrix, execution.device).to(torch.float32)
+        for name, matrix in frozen.items()
+    }
+
+    def whole(trained: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        count = len(next(iter(trained.values())))
+        return {**trained, **{name: W.expand(count, -1, -1) for name, W in given.items()}}
+
+    def build(part: slice) -> Ensemble:
+        chosen = runs[part]
+        seeds = [run.seed for run in chosen]
+        noise = None if chosen[0].noise is None else [run.noise for run in chosen]
+        random = RunRandom(seeds, execution.device)
+        start = initial_parameters(random, embedding, rows.keys.shape[1], noise)
+        fixed = {*frozen, *["b"] * (embedding == "one_hot")}
+        names = [only] if only else [name for name in start if name not in fixed]
+        return Ensemble(
+            {name: start[name] for name in names},
+            Batches(rows, seeds, base.batch, execution.device),
+            Optimizer(
+                [run.optimizer for run in chosen],
+                lr=[run.learning_rate for run in chosen],
+                weight_decay=[run.weight_decay for run in chosen],
+            ),
+            loss=lambda trained, batch: losses(whole(trained), batch, embedding, loss),
+            labels=[run.label for run in chosen],
+        )
+
+    return train_in_chunks(
+        build,
+        len(runs),
+        base.chunk,
+        steps,
+        observe=lambda trained: observe(whole(trained)),
+        observe_at=tuple(observe_at) or (steps,),
+        loss_every=10,
+        execution=execution,
+    )

@@ -1,1 +1,0 @@
-"""The Slurm profile on a real Slurm, which the tests start themselves where they can."""

@@ -1,1 +1,0 @@
-"""The paths of a GPU on a device that is none; run by `tests/unit/test_gpu.py`."""

@@ -1,0 +1,191 @@
+"""The probe, its ratios, nulls and intervals agree with plain loops (tests/oracle/wikipedia.py)."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from onelayer.evidence.intervals import bootstrap_interval
+from onelayer.seeds import generator
+from onelayer.settings.probe import UncertaintySettings
+from onelayer.text.models.checkpoints import load_checkpoint
+from onelayer.text.models.tokenizer import load_tokenizer, piece_ids
+from onelayer.topic_structure.wikipedia.measure import (
+    ALL,
+    ATTENTION,
+    DISJOINT,
+    EQUAL,
+    measure_attention,
+    permutations,
+)
+from onelayer.topic_structure.wikipedia.probe import encode_texts, probe
+from onelayer.topic_structure.wikipedia.similarity import COSINE, measure_embeddings, similarities
+from onelayer.topic_structure.wikipedia.words import Labels, Variant, label_words, topic_bits
+from tests.oracle import wikipedia as loops
+
+SOME = ["frog", "toad", "pond", "bach", "opera", "mozart"]
+RNG = np.random.default_rng(0)
+TEXTS = [" ".join(RNG.choice([*SOME, "the", ",", "froglet"], size=30)) for _ in range(8)]
+TEXTS += ["the . the", "the frog"]
+TOPICS = {
+    "disjoint": {"frog": {0}, "toad": {0}, "bach": {1}, "opera": {1}, "mozart": {1}},
+    "overlapping": {"frog": {0}, "toad": {0, 1}, "pond": {0, 2}, "bach": {1}, "mozart": {2}},
+}
+KEPT = pd.DataFrame(
+    [(o, "top 3", k, word) for o, of in TOPICS.items() for word, ks in of.items() for k in ks],
+    columns=["overlap", "threshold", "topic", "word"],
+)
+VOCABULARY = pd.DataFrame({"word": loops.WORDS, "occurrences": [5, 5, 3, 2] * 4})
+FEW = UncertaintySettings(document_resamples=100, word_resamples=50, permutations=50)
+DOCUMENTS = list(range(len(TEXTS)))
+
+
+@pytest.fixture(scope="module", params=["bert", "gpt2"])
+def probed(request, tmp_path_factory):
+    folder = loops.save_tiny(tmp_path_factory.mktemp("tiny") / "model", request.param)
+    model, tokenizer = load_checkpoint(folder), load_tokenizer(folder)
+    labels = label_words(KEPT, VOCABULARY, piece_ids(tokenizer, KEPT["word"].unique()))
+    texts = encode_texts(tokenizer, TEXTS, labels.words, 64)
+    rows, heads = probe(model, texts, DOCUMENTS, labels.words, topic_bits(labels.topics[0]), 7)
+    return folder, labels, rows, heads
+
+
+def measured(probed) -> pd.DataFrame:
+    _, labels, rows, _ = probed
+    table = measure_attention([rows], labels, FEW)
+    return table.set_index(["overlap", "threshold", "quantity"])
+
+
+@pytest.mark.parametrize("overlap", TOPICS)
+def test_ratios_and_their_intervals_agree_with_loops_over_the_texts(probed, overlap):
+    by_hand = loops.pairs(probed[0], TEXTS, TOPICS[overlap], 7)
+    sums, counts = by_hand["sums"], by_hand["counts"]
+    drawn = generator("documents", 0).multinomial(10, np.full(10, 0.1), size=100)
+    drawn = [np.repeat(DOCUMENTS, times).tolist() for times in drawn]
+    for quantity, of in ((ATTENTION, loops.ratio), (EQUAL, loops.ratio_at_equal_distance)):
+        row = measured(probed).loc[(overlap, "top 3", quantity)]
+        assert row["value"] == pytest.approx(of(sums, counts, DOCUMENTS), rel=1e-10)
+        ends = bootstrap_interval([of(sums, counts, documents) for documents in drawn], 10)
+        assert list(row[["low", "high"]]) == pytest.approx(np.ravel(ends), rel=1e-10)
+        assert row["n"] == 10
+
+
+def test_ratios_of_single_heads_agree_with_loops(probed):
+    folder, _, _, heads = probed
+    by_hand = loops.pairs(folder, TEXTS, TOPICS["disjoint"], 7)
+    pairs = dict.fromkeys(("same", "different"), 0)
+    for (_, kind, _), number in by_hand["counts"].items():
+        pairs[kind] += number
+    for row in heads.itertuples():
+        place = row.layer - 1, row.head - 1
+        same, other = (by_hand["heads"][kind, *place] / pairs[kind] for kind in pairs)
+        assert row.ratio == pytest.approx(same / other, rel=1e-10)
+
+
+@pytest.mark.parametrize("overlap", TOPICS)
+def test_the_null_is_the_ratio_of_words_with_the_topics_of_others(probed, overlap):
+    _, labels, rows, _ = probed
+    place = [variant.overlap for variant in labels.variants].index(overlap)
+    moved = permutations(labels.topics[place], labels.occurrences, FEW)
+    nulls = []
+    for p in moved:
+        words, old = labels.words, TOPICS[overlap]
+        topics = {word: old.get(words[p[w]], set()) for w, word in enumerate(words)}
+        same, other = _pairs(rows, topics)
+        nulls.append(same / other)
+    row = measured(probed).loc[(overlap, "top 3", ATTENTION)]
+    assert row["null"] == pytest.approx(np.mean(nulls), rel=1e-10)
+    assert row["z"] == pytest.approx((row["value"] - np.mean(nulls)) / np.std(nulls, ddof=1))
+    reached = sum(null >= row["value"] - 1e-12 for null in nulls)
+    assert row["p"] == pytest.approx((1 + reached) / 51)
+
+
+def _pairs(rows: pd.DataFrame, topics: dict[str, set]) -> tuple[float, float]:
+    """Mean weights of same and different topics, row by row."""
+    means = {True: [], False: []}
+    for row in rows.itertuples():
+        first, second = topics[row.first], topics[row.second]
+        if first and second:
+            means[bool(first & second)].append(row.mean)
+    return np.mean(means[True]), np.mean(means[False])
+
+
+def test_disjoint_against_overlapping_is_the_difference_of_both(probed):
+    table = measured(probed)
+    both = [table.loc[(overlap, "top 3", ATTENTION), "value"] for overlap in TOPICS]
+    row = table.loc[("disjoint - overlapping", "top 3", DISJOINT)]
+    assert row["value"] == pytest.approx(both[0] - both[1])
+
+
+def test_permutations_keep_strata_of_frequency_and_words_without_topics():
+    topics = np.ones((40, 1), dtype=bool)
+    topics[::4] = False
+    occurrences = np.arange(40)[::-1]
+    settings = UncertaintySettings(permutations=50, frequency_bins=5)
+    drawn = permutations(topics, occurrences, settings)
+    assert (drawn[:, ::4] == np.arange(0, 40, 4)).all()
+    assert (np.sort(drawn, axis=1) == np.arange(40)).all()
+    order = np.argsort(occurrences[topics.any(axis=1)], kind="stable")
+    strata = np.full(40, -1)
+    strata[np.flatnonzero(topics.any(axis=1))[order]] = np.arange(30) * 5 // 30
+    assert (strata[drawn] == strata).all() and len(np.unique(drawn, axis=0)) == 50
+
+
+@pytest.mark.parametrize("topics", ["disjoint", "overlapping"])
+def test_similarities_agree_with_loops_over_all_pairs(topics):
+    rng = np.random.default_rng(1)
+    member = np.eye(4, dtype=bool)[rng.integers(0, 4, 25)]
+    if topics == "overlapping":
+        member |= rng.random(member.shape) < 0.3
+    vectors = rng.standard_normal((25, 2, 3)) + 1
+    times, p = rng.integers(0, 3, 25), rng.permutation(25)
+    draws = [(np.ones(25, int), np.arange(25)), (times, np.arange(25)), (np.ones(25, int), p)]
+    found = similarities(vectors, member, draws)
+    for (n, moved), means in zip(draws, found, strict=True):
+        sets = [set(np.flatnonzero(member[w]).tolist()) for w in moved]
+        for kind in range(2):
+            expected = loops.mean_dots(vectors[:, kind].tolist(), sets, n.tolist())
+            assert means[kind] == pytest.approx(expected, rel=1e-10)
+
+
+def test_embedding_ratios_are_those_of_unit_vectors_over_all_pairs():
+    rng, words = np.random.default_rng(3), [f"w{place:02}" for place in range(30)]
+    topics = np.eye(3, dtype=bool)[np.arange(30) % 3]
+    labels = Labels(words, [Variant("disjoint", "top 9")], topics[None], np.arange(30))
+    vectors = rng.standard_normal((30, 4)) + 1 + topics[:, :1]
+    table = pd.DataFrame({"word": words, "raw": list(vectors), "output": list(vectors)})
+    row = measure_embeddings([table], labels, FEW).set_index("quantity").loc[COSINE]
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    sets = [{place % 3} for place in range(30)]
+    same, other = loops.mean_dots(unit.tolist(), sets, [1] * 30)
+    assert row["value"] == pytest.approx(same / other, rel=1e-10)
+    assert row["low"] < row["value"] < row["high"] and row["n"] == 30
+
+
+def test_one_checkpoint_twice_has_the_ratio_of_one(probed):
+    _, labels, rows, _ = probed
+    one, both = (measure_attention([rows] * n, labels, FEW, [3, 7][:n]) for n in (1, 2))
+    assert list(dict.fromkeys(both["seed"])) == [ALL, "3", "7"]
+    again = both[both["seed"] == ALL].reset_index(drop=True)
+    np.testing.assert_allclose(again["value"], one["value"], rtol=1e-12)
+    np.testing.assert_allclose(again["z"], one["z"], rtol=1e-9)
+
+
+def test_topics_drawn_anew_widen_the_interval_on_both_sides():
+    rng = np.random.default_rng(2)
+    topics = np.eye(6, dtype=bool)[np.arange(60) % 6]
+    words = [f"w{place:02}" for place in range(60)]
+    labels = Labels(words, [Variant("disjoint", "top 9")], topics[None], np.arange(60))
+    first, second = np.sort(rng.integers(0, 60, size=(2, 4000)), axis=0)
+    kept = first < second
+    first, second = first[kept], second[kept]
+    # Topics differ in how much their words attend to each other.
+    weight = rng.random(len(first)) * np.where(first % 6 == second % 6, 1 + first % 6, 1)
+    rows = pd.DataFrame({"distance": rng.integers(0, 17, len(first)), "mean": weight})
+    for name, codes in (("first", first), ("second", second)):
+        rows[name] = pd.Categorical.from_codes(codes, words)
+    documents = [str(place) for place in range(30)]
+    rows["document"] = pd.Categorical.from_codes(rng.integers(0, 30, len(first)), documents)
+    table = measure_attention([rows], labels, FEW).set_index("quantity")
+    plain, over = table.loc[ATTENTION], table.loc[f"{ATTENTION}_over_topics"]
+    assert over["value"] == plain["value"] and over["n"] == 6
+    assert over["low"] < plain["low"] and over["high"] > plain["high"]
