@@ -1,4 +1,4 @@
-"""Portable trainings of the five architectures have the weights of the old house, to the last bit.
+"""Portable trainings of the five architectures have the weights of version 0.2.0, to the last bit.
 
 `tests/golden/pretraining.csv` was written by commit 53484313 on the same made-up articles. The
 numbers of every table on models trained here rest on these draws.

@@ -16,7 +16,7 @@ FOLDERS = sorted(path.name for path in GOLDEN.iterdir() if path.is_dir())
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_numbers_are_those_of_the_old_house(golden_run, folder):
+def test_numbers_are_those_of_version_0_2(golden_run, folder):
     rows = compared(golden_run / "results", folder)
     off = rows[~(rows["difference"] <= rows["within"])]
     assert len(rows) > 10
