@@ -47,10 +47,10 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
         proven = ratio | {"value": group["certified"].min()}
         rows.append(key | {"quantity": f"time_to_bound_ratio{suffix}"} | ratio)
         rows.append(key | {"quantity": f"certified{suffix}"} | proven)
-    every = readable.long(runs.rename(columns=readable.WORDS), KEYS, QUANTITIES)
+    of_runs = readable.long(runs.rename(columns=readable.WORDS), KEYS, QUANTITIES)
     bounds = runs["bound"].repeat(len(QUANTITIES)).to_numpy()
-    every["published"] = np.where(every["quantity"] == "t_star", bounds, np.nan)
-    return tidy(pd.concat([pd.DataFrame(rows), every]), KEYS)
+    of_runs["published"] = np.where(of_runs["quantity"] == "t_star", bounds, np.nan)
+    return tidy(pd.concat([pd.DataFrame(rows), of_runs]), KEYS)
 
 
 def shown(runs: pd.DataFrame) -> pd.DataFrame:

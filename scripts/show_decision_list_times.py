@@ -62,15 +62,15 @@ def grown(solved: pd.DataFrame) -> dict[int, pd.DataFrame]:
 def table(solved: pd.DataFrame, counterexample: pd.DataFrame) -> pd.DataFrame:
     """All sizes together, the counterexample, then a row per size and quantity."""
     masses = solved[solved["delta"] <= 1]
-    every = dict.fromkeys(KEYS, "all")
+    all_sizes = dict.fromkeys(KEYS, "all")
     ratio = readable.largest_ratio(masses["t_star"], masses["bound"])
     order = {"value": masses["order"].min(), "n": len(masses), "state": ratio["state"]}
     rows = [
-        every | {"quantity": "largest_time_to_bound_ratio"} | ratio,
-        every | {"quantity": "least_list_order"} | order,
+        all_sizes | {"quantity": "largest_time_to_bound_ratio"} | ratio,
+        all_sizes | {"quantity": "least_list_order"} | order,
     ]
     for n, of_n in grown(solved).items():
-        key = every | {"sequence_length": n, "delta": 1, "quantity": "growth_exponent"}
+        key = all_sizes | {"sequence_length": n, "delta": 1, "quantity": "growth_exponent"}
         rows.append(key | {"value": growth(of_n), "n": len(of_n)})
     case = counterexample.rename(columns=readable.WORDS).iloc[0]
     beside = {"value": case["t_star_to_bound_ratio"], "n": 1, "published": 1.0}

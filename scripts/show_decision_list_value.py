@@ -36,10 +36,10 @@ def table(last: pd.DataFrame) -> pd.DataFrame:
     by_size = last.groupby(PROBLEM, sort=False)
     cosines = [mean(values, -1, 1) for _, values in by_size["centred_cosine"]]
     ceilings = [mean(values, 0, 1) for _, values in by_size["task_accuracy_ceiling"]]
-    every = dict.fromkeys(KEYS, "all")
+    all_sizes = dict.fromkeys(KEYS, "all")
     rows = [
-        every | {"quantity": "least_centred_cosine"} | worst(cosines, 1)[1],
-        every | {"quantity": "largest_task_accuracy_ceiling"} | worst(ceilings, -1)[1],
+        all_sizes | {"quantity": "least_centred_cosine"} | worst(cosines, 1)[1],
+        all_sizes | {"quantity": "largest_task_accuracy_ceiling"} | worst(ceilings, -1)[1],
     ]
     problems = readable.long(last.rename(columns=readable.WORDS), KEYS, QUANTITIES)
     return tidy(pd.concat([pd.DataFrame(rows), problems]), KEYS)

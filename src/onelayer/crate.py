@@ -71,21 +71,23 @@ def _files(place: Path) -> list[Path]:
 def _describe(places: dict[Path, str], sums: dict[Path, str], results: Path) -> ROCrate:
     run = ROCrate(version=VERSION)
     run.metadata.extra_terms["sha256"] = "https://w3id.org/ro/terms/workflow-run#sha256"
-    said = {"@type": "CreativeWork", "name": "MIT", "url": LICENCE}
-    licence = run.add(ContextEntity(run, LICENCE, said))
+    properties = {"@type": "CreativeWork", "name": "MIT", "url": LICENCE}
+    licence = run.add(ContextEntity(run, LICENCE, properties))
     entities = {}
     for file, place in places.items():
         kind = TYPES.get(file.suffix) or mimetypes.guess_type(place)[0] or "text/plain"
-        said = {"name": place, "encodingFormat": kind, "sha256": sums[file]}
-        said["contentSize"] = str(file.stat().st_size)
+        properties = {"name": place, "encodingFormat": kind, "sha256": sums[file]}
+        properties["contentSize"] = str(file.stat().st_size)
         if place == "Snakefile":
-            said |= {"name": "onelayer", "version": __version__, "url": place}
-            workflow = run.add_workflow(file, place, properties=said, main=True, lang="snakemake")
+            properties |= {"name": "onelayer", "version": __version__, "url": place}
+            workflow = run.add_workflow(
+                file, place, properties=properties, main=True, lang="snakemake"
+            )
         else:
-            entities[place] = run.add_file(file, place, properties=said)
+            entities[place] = run.add_file(file, place, properties=properties)
     listed = "".join(f"{sums[file]}  {place}\n" for file, place in places.items())
-    said = {"name": "SHA256SUMS", "encodingFormat": "text/plain"}
-    run.add_file(io.StringIO(listed), "SHA256SUMS", properties=said)
+    properties = {"name": "SHA256SUMS", "encodingFormat": "text/plain"}
+    run.add_file(io.StringIO(listed), "SHA256SUMS", properties=properties)
 
     settings = entities["results/settings.yaml"]
     published = [entities[p] for p in places.values() if p.startswith("workflow/reference/")]
@@ -110,8 +112,8 @@ def _describe(places: dict[Path, str], sums: dict[Path, str], results: Path) -> 
     )
     for profile, name in (PROFILES | {BIOSCHEMAS: "ComputationalWorkflow"}).items():
         version = profile.rpartition("/")[2]
-        said = {"@type": "CreativeWork", "name": name, "version": version}
-        run.add(ContextEntity(run, profile, said))
+        properties = {"@type": "CreativeWork", "name": name, "version": version}
+        run.add(ContextEntity(run, profile, properties))
     run.name = "A run of onelayer"
     run.description = (
         "Experiments on how one-layer transformers learn, beside the published numbers. Text "

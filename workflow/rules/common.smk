@@ -14,6 +14,9 @@ sys.executable = shlex.quote(sys.executable)
 settings = load(config)
 config["portable"] = settings.portable  # `--config portable=false` arrives as a text
 wikipedia = settings.topic_structure.wikipedia
+# The files of a checkpoint.
+TOKENIZER = ["tokenizer.json", "tokenizer_config.json"]
+CHECKPOINT = ["config.json", "model.safetensors", *TOKENIZER]
 # A relative path in a function would be taken from the file that calls it.
 CAPTION = workflow.source_path("../report/caption.rst")
 # Scripts inherit the switches; a cluster's jobs read this file again.
@@ -65,8 +68,7 @@ def checkpoints_of(model):
 
 def checkpoint_files(*names):
     """The files of checkpoints."""
-    files = ["config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"]
-    return expand("results/models/{name}/{file}", name=names, file=files)
+    return expand("results/models/{name}/{file}", name=names, file=CHECKPOINT)
 
 
 def measured(pattern, models):

@@ -21,6 +21,7 @@ rule fetch_corpus:
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
+    threads: 1
     resources:
         mem_mb=500,
         runtime=30,
@@ -48,6 +49,7 @@ rule parse_articles:
     priority: 3
     conda:
         "../../envs/onelayer.yaml"
+    threads: 1
     resources:
         mem_mb=lambda w, attempt: 1000 * attempt,
         runtime=lambda w, attempt: 60 * attempt,
@@ -74,6 +76,7 @@ rule fetch_dataset:
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
+    threads: 1
     resources:
         mem_mb=2000,
         runtime=240,

@@ -113,6 +113,7 @@ rule show_decision_list_times:
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
+    threads: 1
     params:
         code=code("show_decision_list_times"),
         caption="Time to perfect classification against the vocabulary, with Theorem 1's bound, and their ratio against delta.",
@@ -137,6 +138,7 @@ rule show_decision_list_attention:
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
+    threads: 1
     params:
         code=code("show_decision_list_attention"),
         caption="Loss and accuracy on decision lists against time, W only: exact reduced flow, full flow, SGD on fresh sequences.",
@@ -160,6 +162,7 @@ rule show_decision_list_order:
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
+    threads: 1
     params:
         code=code("show_decision_list_order"),
         caption="The learned scores W[b, a] with every query's list in order, and the staircase in which they are learned.",
@@ -184,6 +187,7 @@ rule show_decision_list_value:
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
+    threads: 1
     params:
         code=code("show_decision_list_value"),
         caption="V trained alone under uniform attention (W = 0): it finds the permutation and leaves the task unsolved.",
@@ -208,6 +212,7 @@ rule show_decision_list_joint:
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
+    threads: 1
     params:
         code=code("show_decision_list_joint"),
         caption="W and V trained together: steps to perfect classification against the noise on V = cP, and accuracy from small random starts.",

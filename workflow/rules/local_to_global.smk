@@ -15,6 +15,7 @@ rule simulate_flow:
         "results/benchmarks/simulate_flow.tsv"
     conda:
         "../../envs/onelayer.yaml"
+    threads: 1
     resources:
         mem_mb=lambda w, attempt: 900 * attempt,
         runtime=lambda w, attempt: 10 * attempt,
@@ -39,6 +40,7 @@ rule show_critical_points:
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
+    threads: 1
     resources:
         mem_mb=500,
         runtime=5,
@@ -65,6 +67,7 @@ rule show_basins:
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
+    threads: 1
     resources:
         mem_mb=600,
         runtime=5,
@@ -87,6 +90,7 @@ rule show_gradient_flow:
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
+    threads: 1
     resources:
         mem_mb=600,
         runtime=5,
@@ -112,6 +116,7 @@ rule show_attention_flow:
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
+    threads: 1
     resources:
         mem_mb=600,
         runtime=5,
@@ -137,6 +142,7 @@ rule show_landscape:
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
+    threads: 1
     resources:
         mem_mb=600,
         runtime=5,
@@ -187,6 +193,7 @@ rule show_starts:
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
+    threads: 1
     resources:
         mem_mb=700,
         runtime=5,
@@ -214,6 +221,7 @@ rule show_weights:
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
+    threads: 1
     resources:
         mem_mb=700,
         runtime=5,
@@ -264,6 +272,7 @@ rule show_ablation:
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
+    threads: 1
     resources:
         mem_mb=500,
         runtime=5,
@@ -312,6 +321,7 @@ rule show_trap:
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
+    threads: 1
     resources:
         mem_mb=700,
         runtime=5,

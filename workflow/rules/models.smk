@@ -2,9 +2,6 @@
 import re
 import sys
 
-TOKENIZER = ["tokenizer.json", "tokenizer_config.json"]
-CHECKPOINT = ["config.json", "model.safetensors", *TOKENIZER]
-
 by_source = {
     source: "|".join(re.escape(n) for n, m in settings.models.items() if m.source == source)
     or "(?!)"
@@ -57,6 +54,7 @@ rule fetch_model:
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
+    threads: 1
     resources:
         mem_mb=500,
         runtime=60,
@@ -81,6 +79,7 @@ rule fetch_hub_model:
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
+    threads: 1
     resources:
         mem_mb=2500,
         runtime=60,
@@ -111,6 +110,7 @@ rule copy_local_model:
     priority: 4
     conda:
         "../../envs/onelayer.yaml"
+    threads: 1
     resources:
         mem_mb=lambda w, attempt: 2500 * attempt,
         runtime=lambda w, attempt: 10 * attempt,
@@ -135,6 +135,7 @@ rule init_random_model:
     priority: 3
     conda:
         "../../envs/onelayer.yaml"
+    threads: 1
     resources:
         mem_mb=lambda w, attempt: 2000 * attempt,
         runtime=lambda w, attempt: 10 * attempt,
@@ -163,6 +164,7 @@ rule encode_articles:
     priority: 2
     conda:
         "../../envs/onelayer.yaml"
+    threads: 1
     resources:
         mem_mb=lambda w, attempt: 2000 * attempt,
         runtime=lambda w, attempt: 30 * attempt,
@@ -193,6 +195,7 @@ rule mix_articles:
     priority: 2
     conda:
         "../../envs/onelayer.yaml"
+    threads: 1
     resources:
         mem_mb=lambda w, attempt: 1500 * attempt,
         runtime=lambda w, attempt: 10 * attempt,

@@ -121,6 +121,7 @@ rule fit_compared_topics:
     priority: 3
     conda:
         "../../envs/onelayer.yaml"
+    threads: 1
     resources:
         mem_mb=lambda w, attempt: 1500 * attempt,
         runtime=lambda w, attempt: 60 * attempt,

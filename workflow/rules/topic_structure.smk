@@ -18,6 +18,7 @@ rule show_wikipedia:
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
+    threads: 1
     resources:
         mem_mb=1000,
         runtime=5,
@@ -58,6 +59,7 @@ rule show_heads:
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
+    threads: 1
     resources:
         mem_mb=500,
         runtime=5,
@@ -100,6 +102,7 @@ rule show_word_groups:
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
+    threads: 1
     resources:
         mem_mb=1000,
         runtime=5,
@@ -132,6 +135,7 @@ rule show_inputs:
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
+    threads: 1
     resources:
         mem_mb=1000,
         runtime=5,
@@ -173,6 +177,7 @@ rule show_sensitivity:
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
+    threads: 1
     resources:
         mem_mb=500,
         runtime=5,

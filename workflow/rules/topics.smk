@@ -18,6 +18,7 @@ rule count_words:
     priority: 3
     conda:
         "../../envs/onelayer.yaml"
+    threads: 1
     resources:
         mem_mb=lambda w, attempt: 1000 * attempt,
         runtime=lambda w, attempt: 60 * attempt,
@@ -43,6 +44,7 @@ rule fit_lda:
     priority: 3
     conda:
         "../../envs/onelayer.yaml"
+    threads: 1
     resources:
         mem_mb=lambda w, attempt: 1500 * attempt,
         runtime=lambda w, attempt: 60 * attempt,
@@ -68,6 +70,7 @@ rule filter_ambiguous_words:
     priority: 3
     conda:
         "../../envs/onelayer.yaml"
+    threads: 1
     resources:
         mem_mb=lambda w, attempt: 1000 * attempt,
         runtime=lambda w, attempt: 10 * attempt,
@@ -96,6 +99,7 @@ rule measure_topics:
         "results/benchmarks/measure_topics/{corpus}.tsv"
     conda:
         "../../envs/onelayer.yaml"
+    threads: 1
     resources:
         mem_mb=lambda w, attempt: 1500 * attempt,
         runtime=lambda w, attempt: 60 * attempt,
@@ -123,6 +127,7 @@ rule measure_held_out_topics:
         "results/benchmarks/measure_held_out_topics/{corpus}.tsv"
     conda:
         "../../envs/onelayer.yaml"
+    threads: 1
     resources:
         mem_mb=lambda w, attempt: 1500 * attempt,
         runtime=lambda w, attempt: 60 * attempt,
@@ -155,6 +160,7 @@ rule tabulate_topics:
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
+    threads: 1
     resources:
         mem_mb=500,
         runtime=5,
