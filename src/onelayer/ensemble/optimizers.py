@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-KINDS = ("sgd", "adam", "adamw")
+MOMENTS = {"sgd": ("momentum",), "adam": ("first", "second"), "adamw": ("first", "second")}
 PerRun = float | Sequence[float] | np.ndarray | Tensor
 
 
@@ -20,15 +20,11 @@ PerRun = float | Sequence[float] | np.ndarray | Tensor
 class Optimizer:
     """What updates the parameters; a number, or one number per run, wherever it says PerRun.
 
-    Attributes:
-        kind: `sgd`, `adam` or `adamw`, for the ensemble or one per run.
-        lr: learning rate, PerRun; or PerRun under each parameter's name (`lr_Y`, `lr_Z`).
-        momentum: of SGD, PerRun.
-        beta1, beta2, eps: of Adam and AdamW, PerRun.
-        weight_decay: PerRun, or under each parameter's name; the gradient of half the squared norm
-            for SGD and Adam, decoupled (multiplied with the learning rate) for AdamW.
-        schedule: factor on the learning rate at step t = 0, 1, ..., a number or one per run; None
-            keeps it constant. It must depend on t alone, so that training can resume.
+    `kind` is one of `MOMENTS`, for the ensemble or per run; `momentum` is of SGD, `beta1`, `beta2`
+    and `eps` are of Adam and AdamW. `lr` and `weight_decay` may be given under each parameter's
+    name. Weight decay is the gradient of half the squared norm for SGD and Adam, decoupled
+    (multiplied with the learning rate) for AdamW. `schedule` is a factor on the learning rate at
+    step t = 0, 1, ...; it must depend on t alone, so that training can resume.
     """
 
     kind: str | Sequence[str] = "sgd"
@@ -55,19 +51,19 @@ class Updater:
         self.parameters = parameters
         any_parameter = next(iter(parameters.values()))
         self.runs, self.device = len(any_parameter), any_parameter.device
+        self.dtype = any_parameter.dtype
         self.momentum = self._settings("momentum", optimizer.momentum, below=1)
         self.beta1 = self._settings("beta1", optimizer.beta1, below=1)
         self.beta2 = self._settings("beta2", optimizer.beta2, below=1)
         self.eps = self._settings("eps", optimizer.eps)
         self.lr = self._by_parameter("lr", optimizer.lr)
-        self.weight_decay = self._by_parameter("weight_decay", optimizer.weight_decay)
+        decays = self._by_parameter("weight_decay", optimizer.weight_decay)
+        self.weight_decay = {n: decay for n, decay in decays.items() if bool((decay > 0).any())}
         self.groups = self._groups(optimizer.kind)
-        self.decays = {name: bool((decay > 0).any()) for name, decay in self.weight_decay.items()}
         self.state = self._empty_state()
-        self.factors = [
-            torch.as_tensor(optimizer.schedule(t), dtype=torch.float64).to(self.device)
-            for t in range(steps if optimizer.schedule else 0)
-        ]
+        times = range(steps if optimizer.schedule else 0)
+        factors = (torch.as_tensor(optimizer.schedule(t), dtype=torch.float64) for t in times)
+        self.factors = [factor.to(self.device) for factor in factors]
 
     def _settings(self, name: str, values: PerRun, below: float = np.inf) -> Tensor:
         """A setting as float64 [runs]."""
@@ -88,29 +84,27 @@ class Updater:
 
     def _groups(self, kind: str | Sequence[str]) -> dict[str, slice | Tensor]:
         """Which runs each kind updates; a slice where they lie together, so that nothing copies."""
-        kinds = [kind] * self.runs if isinstance(kind, str) else list(kind)
+        kinds = np.array([kind] * self.runs if isinstance(kind, str) else list(kind))
         if len(kinds) != self.runs:
             raise ValueError(f"kind: {len(kinds)} values for {self.runs} runs")
-        if unknown := sorted(set(kinds) - set(KINDS)):
-            raise ValueError(f"kind: unknown {', '.join(unknown)}; known: {', '.join(KINDS)}")
+        if unknown := sorted(set(kinds) - set(MOMENTS)):
+            raise ValueError(f"kind: unknown {', '.join(unknown)}; known: {', '.join(MOMENTS)}")
         groups = {}
-        for name in KINDS:
-            rows = [run for run, of_run in enumerate(kinds) if of_run == name]
-            if rows and rows[-1] - rows[0] + 1 == len(rows):
-                groups[name] = slice(rows[0], rows[-1] + 1)
-            elif rows:
-                groups[name] = torch.tensor(rows, device=self.device)
+        for name in (known for known in MOMENTS if known in kinds):
+            rows = np.flatnonzero(kinds == name)
+            together = rows[-1] - rows[0] + 1 == len(rows)
+            places = torch.from_numpy(rows).to(self.device)
+            groups[name] = slice(int(rows[0]), int(rows[-1]) + 1) if together else places
         return groups
 
     def _empty_state(self) -> dict[str, Tensor]:
         """The state before the first step: zeros, only for the runs and moments that need it."""
         state = {}
         for kind, rows in self.groups.items():
-            moments = ("first", "second")
-            if kind == "sgd":
-                moments = ("momentum",) if bool((self.momentum[rows] > 0).any()) else ()
+            if kind == "sgd" and not bool((self.momentum[rows] > 0).any()):
+                continue
             for name, parameter in self.parameters.items():
-                for moment in moments:
+                for moment in MOMENTS[kind]:
                     state[f"{name}.{moment}.{kind}"] = torch.zeros_like(parameter[rows])
         return dict(sorted(state.items()))
 
@@ -151,61 +145,53 @@ class _Step:
 
     def __init__(self, owner: Updater, kind: str, rows: slice | Tensor, step: int, factor: Tensor):
         self.owner, self.kind, self.rows, self.factor = owner, kind, rows, factor
-        self.dtype = next(iter(owner.parameters.values())).dtype
-        self.correction = 1.0
-        self._rates: dict[int, Tensor] = {}
+        self.correction, self.rates = 1.0, {}
         if kind == "sgd":
-            self.momentum = owner.momentum[rows].to(self.dtype)
+            self.momentum = owner.momentum[rows].to(owner.dtype)
         else:
             # lr m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + eps), with the roots' factor moved
             # out of the large tensor.
             beta1, beta2 = owner.beta1[rows], owner.beta2[rows]
             root = (1 - beta2 ** (step + 1)).sqrt()
             self.correction = root / (1 - beta1 ** (step + 1))
-            self.eps = (owner.eps[rows] * root).to(self.dtype)
-            self.keep1, self.keep2 = (1 - beta1).to(self.dtype), (1 - beta2).to(self.dtype)
+            self.eps = (owner.eps[rows] * root).to(owner.dtype)
+            self.keep1, self.keep2 = (1 - beta1).to(owner.dtype), (1 - beta2).to(owner.dtype)
 
     def sgd(self, name: str, part: Tensor, gradient: Tensor) -> None:
         step = gradient = self._with_l2(name, part, gradient)
         if (buffer := self.owner.state.get(f"{name}.momentum.sgd")) is not None:
-            momentum = per_run(self.momentum, part)
-            step = buffer.mul_(momentum).add_(gradient)
+            step = buffer.mul_(_per_run(self.momentum, part)).add_(gradient)
         part.addcmul_(self._rate(name, part), step, value=-1)
 
     def adam(self, name: str, part: Tensor, gradient: Tensor) -> None:
-        decay = self._decay(name)
         if self.kind == "adam":
             gradient = self._with_l2(name, part, gradient)
-        elif decay is not None:
+        elif name in self.owner.weight_decay:
+            decay = self.owner.weight_decay[name][self.rows]
             kept = 1 - self.owner.lr[name][self.rows] * self.factor * decay
-            part.mul_(per_run(kept.to(self.dtype), part))
-        first = self.owner.state[f"{name}.first.{self.kind}"]
-        second = self.owner.state[f"{name}.second.{self.kind}"]
-        first.lerp_(gradient, per_run(self.keep1, part))
+            part.mul_(_per_run(kept.to(part.dtype), part))
+        first, second = (self.owner.state[f"{name}.{m}.{self.kind}"] for m in ("first", "second"))
+        first.lerp_(gradient, _per_run(self.keep1, part))
         buffer = gradient.square()
-        second.lerp_(buffer, per_run(self.keep2, part))
-        torch.sqrt(second, out=buffer).add_(per_run(self.eps, part))
+        second.lerp_(buffer, _per_run(self.keep2, part))
+        torch.sqrt(second, out=buffer).add_(_per_run(self.eps, part))
         torch.div(first, buffer, out=buffer)
         part.addcmul_(buffer, self._rate(name, part), value=-1)
 
     def _rate(self, name: str, part: Tensor) -> Tensor:
         """Learning rate with schedule and bias correction, 0 for frozen runs."""
         lr = self.owner.lr[name]
-        if id(lr) not in self._rates:
-            self._rates[id(lr)] = (lr[self.rows] * self.factor * self.correction).to(self.dtype)
-        return per_run(self._rates[id(lr)], part)
-
-    def _decay(self, name: str) -> Tensor | None:
-        """Weight decay, None where it is 0 for all runs."""
-        return self.owner.weight_decay[name][self.rows] if self.owner.decays[name] else None
+        if id(lr) not in self.rates:
+            self.rates[id(lr)] = (lr[self.rows] * self.factor * self.correction).to(part.dtype)
+        return _per_run(self.rates[id(lr)], part)
 
     def _with_l2(self, name: str, part: Tensor, gradient: Tensor) -> Tensor:
-        decay = self._decay(name)
-        if decay is None:
+        if name not in self.owner.weight_decay:
             return gradient
-        return gradient.addcmul(per_run(decay.to(self.dtype), part), part)
+        decay = self.owner.weight_decay[name][self.rows].to(part.dtype)
+        return gradient.addcmul(_per_run(decay, part), part)
 
 
-def per_run(values: Tensor, like: Tensor) -> Tensor:
+def _per_run(values: Tensor, like: Tensor) -> Tensor:
     """Values per run, [runs], shaped to go with all of a parameter [runs, ...]."""
     return values.reshape(-1, *(1,) * (like.ndim - 1))
