@@ -17,6 +17,8 @@ from tqdm import tqdm
 
 from onelayer.errors import OnelayerError
 
+# Silent where stderr is no terminal.
+progress_bar = partial(tqdm, disable=None, leave=False)
 # Least seconds between two writings of a state; decides no number.
 STATE_EVERY = float(os.environ.get("ONELAYER_STATE_EVERY", 20))
 
@@ -103,8 +105,7 @@ class Execution:
 
     device: str = "cpu"  # or `cuda`
     checkpoint: Checkpoint = field(default_factory=Checkpoint)  # by default nothing is kept
-    # Called as `tqdm` is; this one is silent where stderr is no terminal.
-    progress: Callable[..., Iterable] = partial(tqdm, disable=None, leave=False)
+    progress: Callable[..., Iterable] = progress_bar  # called as `tqdm` is
 
     def part(self, name: object, identity: object = "") -> "Execution":
         """The same for one of several trainings in a row: a state file of its own."""

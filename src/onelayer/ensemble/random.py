@@ -73,7 +73,7 @@ class RunRandom:
         return uniform.mul_(high).to(torch.int64).clamp_(max=high - 1)
 
     def flips(self, chance: float, *shape: int, use: str, step: int = 0) -> Tensor:
-        """True with this chance, to within 2**-17, bool [runs, *shape]; cheap, for dropout masks."""
+        """True with this chance, to within 2**-17, bool [runs, *shape]; for dropout masks."""
         count = math.prod(shape)
         # Four 16-bit numbers out of every word, from -2**15 to 2**15 - 1.
         lanes = self.words(-(-count // 4), use=use, step=step).view(torch.int16)
