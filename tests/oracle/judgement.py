@@ -30,7 +30,9 @@ def direction(low, high, null, side, matters):
         return "negligible"
     if all(side * (end - null) > matters for end in (low, high)):
         return "reproduced"
-    return "opposite" if max(side * (end - null) for end in (low, high)) <= -matters else "undecided"
+    return (
+        "opposite" if max(side * (end - null) for end in (low, high)) <= -matters else "undecided"
+    )
 
 
 def within_the_nulls_range(verdict, value, first, last):

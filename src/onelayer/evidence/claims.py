@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import pandas as pd
 import pydantic
@@ -22,6 +22,17 @@ GROUPS = ["printed number", "theorem", "direction", "stand-in", "control"]
 OWN = GROUPS[:3]
 
 
+def _query(text: str) -> str:
+    try:
+        ast.parse(text.strip(), mode="eval")
+    except SyntaxError as error:
+        raise ValueError(f"not a query ({error.msg})") from None
+    return text
+
+
+Query = Annotated[str, pydantic.AfterValidator(_query)]
+
+
 class Claim(Block):
     """A claim of a paper, and the one row of a table that decides it."""
 
@@ -29,27 +40,18 @@ class Claim(Block):
     claim: str  # in plain words
     place: str  # where the paper says it: theorem, section, figure
     table: str  # <folder>/<table> below results/tables
-    row: str  # pandas query that finds exactly one row of the table's CSV
+    row: Query  # pandas query that finds exactly one row of the table's CSV
     kind: Literal["paper", "theory", "analogue"]  # the papers' own object; a theorem; a stand-in
     rule: Literal["bound", "number", "direction", "effect"]  # `onelayer.evidence.verdicts.judge`
     published: float | Literal["row"] | None = None  # what the paper prints; `row`: the row says it
     reference: str | None = None  # or a CSV file in workflow/reference,
-    key: str | None = None  # a pandas query that finds its row,
+    key: Query | None = None  # a pandas query that finds its row,
     column: str = "published"  # and its column
     side: Literal[1, -1] | None = None  # direction: above or below no effect
     unit: float | None = None  # effect of a control: the effect that it is a control of
     matters: float | None = None  # the smallest difference that would matter
     tolerance: float | None = None  # how far from `published` still counts as it; else the row's
     null: float | None = None  # no effect, where the row does not measure it
-
-    @pydantic.field_validator("row", "key")
-    @classmethod
-    def _parses(cls, query: str) -> str:
-        try:
-            ast.parse(query.strip(), mode="eval")
-        except SyntaxError as error:
-            raise ValueError(f"not a query ({error.msg})") from None
-        return query
 
     @pydantic.model_validator(mode="after")
     def _complete(self) -> "Claim":
