@@ -40,7 +40,7 @@ class Optimizer:
 class Updater:
     """An optimizer at work for so many steps on parameters [runs, ...], changed in place.
 
-    `state`, tensors [runs, ...] by name, is all that must be kept to go on later.
+    `state`, tensors [runs of a kind, ...] by name, is all that must be kept to go on later.
 
     Raises:
         ValueError: an unknown kind, a number of settings that is not the number of runs, a
@@ -51,16 +51,24 @@ class Updater:
         self.parameters = parameters
         any_parameter = next(iter(parameters.values()))
         self.runs, self.device = len(any_parameter), any_parameter.device
-        self.dtype = any_parameter.dtype
-        self.momentum = self._settings("momentum", optimizer.momentum, below=1)
-        self.beta1 = self._settings("beta1", optimizer.beta1, below=1)
-        self.beta2 = self._settings("beta2", optimizer.beta2, below=1)
-        self.eps = self._settings("eps", optimizer.eps)
-        self.lr = self._by_parameter("lr", optimizer.lr)
-        decays = self._by_parameter("weight_decay", optimizer.weight_decay)
-        self.weight_decay = {n: decay for n, decay in decays.items() if bool((decay > 0).any())}
-        self.groups = self._groups(optimizer.kind)
-        self.state = self._empty_state()
+        of = {
+            n: self._settings(n, getattr(optimizer, n), 1) for n in ("momentum", "beta1", "beta2")
+        }
+        of["eps"] = self._settings("eps", optimizer.eps)
+        lr = self._by_parameter("lr", optimizer.lr)
+        decay = self._by_parameter("weight_decay", optimizer.weight_decay)
+        kinds = [optimizer.kind] * self.runs if isinstance(optimizer.kind, str) else optimizer.kind
+        if unknown := sorted(set(kinds) - set(MOMENTS)):
+            raise ValueError(f"kind: unknown {', '.join(unknown)}; known: {', '.join(MOMENTS)}")
+        if len(kinds) != self.runs:
+            raise ValueError(f"kind: {len(kinds)} values for {self.runs} runs")
+        places = {kind: np.flatnonzero(np.array(kinds) == kind) for kind in MOMENTS}
+        self.groups = [
+            _Group(kind, self._rows(runs), parameters, of, lr, decay)
+            for kind, runs in places.items()
+            if len(runs)
+        ]
+        self.state = dict(sorted(item for group in self.groups for item in group.state.items()))
         times = range(steps if optimizer.schedule else 0)
         factors = (torch.as_tensor(optimizer.schedule(t), dtype=torch.float64) for t in times)
         self.factors = [factor.to(self.device) for factor in factors]
@@ -82,36 +90,17 @@ class Updater:
             raise ValueError(f"{name}: needs a value for each of {wanted}; found {given}")
         return {key: self._settings(f"{name}.{key}", value) for key, value in values.items()}
 
-    def _groups(self, kind: str | Sequence[str]) -> dict[str, slice | Tensor]:
-        """Which runs each kind updates; a slice where they lie together, so that nothing copies."""
-        kinds = np.array([kind] * self.runs if isinstance(kind, str) else list(kind))
-        if len(kinds) != self.runs:
-            raise ValueError(f"kind: {len(kinds)} values for {self.runs} runs")
-        if unknown := sorted(set(kinds) - set(MOMENTS)):
-            raise ValueError(f"kind: unknown {', '.join(unknown)}; known: {', '.join(MOMENTS)}")
-        groups = {}
-        for name in (known for known in MOMENTS if known in kinds):
-            rows = np.flatnonzero(kinds == name)
-            together = rows[-1] - rows[0] + 1 == len(rows)
-            places = torch.from_numpy(rows).to(self.device)
-            groups[name] = slice(int(rows[0]), int(rows[-1]) + 1) if together else places
-        return groups
-
-    def _empty_state(self) -> dict[str, Tensor]:
-        """The state before the first step: zeros, only for the runs and moments that need it."""
-        state = {}
-        for kind, rows in self.groups.items():
-            if kind == "sgd" and not bool((self.momentum[rows] > 0).any()):
-                continue
-            for name, parameter in self.parameters.items():
-                for moment in MOMENTS[kind]:
-                    state[f"{name}.{moment}.{kind}"] = torch.zeros_like(parameter[rows])
-        return dict(sorted(state.items()))
+    def _rows(self, runs: np.ndarray) -> slice | Tensor:
+        """Places of runs; a slice where they lie together, so that nothing copies."""
+        if runs[-1] - runs[0] + 1 == len(runs):
+            return slice(int(runs[0]), int(runs[-1]) + 1)
+        return torch.from_numpy(runs).to(self.device)
 
     def forget(self, runs: Tensor) -> None:
         """Clear the state of frozen runs, bool [runs], so that nothing in it stays non-finite."""
-        for name, tensor in self.state.items():
-            tensor[runs[self.groups[name.rpartition(".")[2]]]] = 0
+        for group in self.groups:
+            for tensor in group.state.values():
+                tensor[runs[group.rows]] = 0
 
     @torch.no_grad()
     def update(self, gradients: Mapping[str, Tensor], step: int, alive: Tensor) -> None:
@@ -125,71 +114,72 @@ class Updater:
         factor = alive.to(torch.float64)
         if self.factors:
             factor = factor * self.factors[step]
-        for kind, rows in self.groups.items():
-            one = _Step(self, kind, rows, step, factor[rows])
-            update = one.sgd if kind == "sgd" else one.adam
-            for name, parameter in self.parameters.items():
-                part = parameter[rows]
-                update(name, part, gradients[name][rows])
-                if not isinstance(rows, slice):
-                    parameter[rows] = part
+        for group in self.groups:
+            group.update(self.parameters, gradients, step, factor[group.rows])
 
 
-class _Step:
-    """One step of one kind's runs.
+class _Group:
+    """The runs of one kind: their settings, [runs of the kind], and their moments.
 
-    Settings are small tensors [runs of the kind] in the parameters' type: made once for all
-    parameters, since a hundred of them would take as long as a parameter. A parameter's `part` of
-    these runs is updated in place.
+    Parameters share a tensor of learning rates where they have one, so that a step computes it
+    once: a hundred small tensors would take as long as a parameter.
     """
 
-    def __init__(self, owner: Updater, kind: str, rows: slice | Tensor, step: int, factor: Tensor):
-        self.owner, self.kind, self.rows, self.factor = owner, kind, rows, factor
-        self.correction, self.rates = 1.0, {}
-        if kind == "sgd":
-            self.momentum = owner.momentum[rows].to(owner.dtype)
-        else:
+    def __init__(self, kind, rows, parameters, of, lr, decay) -> None:
+        self.kind, self.rows = kind, rows
+        self.dtype = next(iter(parameters.values())).dtype
+        self.beta1, self.beta2, self.eps = (of[n][rows] for n in ("beta1", "beta2", "eps"))
+        self.keep1, self.keep2 = ((1 - b).to(self.dtype) for b in (self.beta1, self.beta2))
+        self.momentum = of["momentum"][rows].to(self.dtype)
+        shared = {id(rates): rates[rows] for rates in lr.values()}
+        self.lr = {name: shared[id(rates)] for name, rates in lr.items()}
+        self.decay = {name: d[rows] for name, d in decay.items() if bool((d[rows] > 0).any())}
+        needed = MOMENTS[kind] if kind != "sgd" or bool((self.momentum > 0).any()) else ()
+        self.state = {
+            f"{name}.{moment}.{kind}": torch.zeros_like(parameter[rows])
+            for name, parameter in parameters.items()
+            for moment in needed
+        }
+
+    def update(self, parameters, gradients, step: int, factor: Tensor) -> None:
+        correction = 1.0
+        if self.kind != "sgd":
             # lr m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + eps), with the roots' factor moved
             # out of the large tensor.
-            beta1, beta2 = owner.beta1[rows], owner.beta2[rows]
-            root = (1 - beta2 ** (step + 1)).sqrt()
-            self.correction = root / (1 - beta1 ** (step + 1))
-            self.eps = (owner.eps[rows] * root).to(owner.dtype)
-            self.keep1, self.keep2 = (1 - beta1).to(owner.dtype), (1 - beta2).to(owner.dtype)
+            root = (1 - self.beta2 ** (step + 1)).sqrt()
+            correction, eps = (
+                root / (1 - self.beta1 ** (step + 1)),
+                (self.eps * root).to(self.dtype),
+            )
+        # With schedule and bias correction; 0 for frozen runs.
+        rates = {id(lr): (lr * factor * correction).to(self.dtype) for lr in self.lr.values()}
+        for name, parameter in parameters.items():
+            part, gradient = parameter[self.rows], gradients[name][self.rows]
+            if name in self.decay and self.kind == "adamw":
+                kept = 1 - self.lr[name] * factor * self.decay[name]
+                part.mul_(_per_run(kept.to(self.dtype), part))
+            elif name in self.decay:
+                decay = self.decay[name].to(self.dtype)
+                gradient = gradient.addcmul(_per_run(decay, part), part)
+            change = (
+                self._sgd(name, gradient) if self.kind == "sgd" else self._adam(name, gradient, eps)
+            )
+            part.addcmul_(change, _per_run(rates[id(self.lr[name])], part), value=-1)
+            if not isinstance(self.rows, slice):
+                parameter[self.rows] = part
 
-    def sgd(self, name: str, part: Tensor, gradient: Tensor) -> None:
-        step = gradient = self._with_l2(name, part, gradient)
-        if (buffer := self.owner.state.get(f"{name}.momentum.sgd")) is not None:
-            step = buffer.mul_(_per_run(self.momentum, part)).add_(gradient)
-        part.addcmul_(self._rate(name, part), step, value=-1)
-
-    def adam(self, name: str, part: Tensor, gradient: Tensor) -> None:
-        if self.kind == "adam":
-            gradient = self._with_l2(name, part, gradient)
-        elif name in self.owner.weight_decay:
-            decay = self.owner.weight_decay[name][self.rows]
-            kept = 1 - self.owner.lr[name][self.rows] * self.factor * decay
-            part.mul_(_per_run(kept.to(part.dtype), part))
-        first, second = (self.owner.state[f"{name}.{m}.{self.kind}"] for m in ("first", "second"))
-        first.lerp_(gradient, _per_run(self.keep1, part))
-        buffer = gradient.square()
-        second.lerp_(buffer, _per_run(self.keep2, part))
-        torch.sqrt(second, out=buffer).add_(_per_run(self.eps, part))
-        torch.div(first, buffer, out=buffer)
-        part.addcmul_(buffer, self._rate(name, part), value=-1)
-
-    def _rate(self, name: str, part: Tensor) -> Tensor:
-        """Learning rate with schedule and bias correction, 0 for frozen runs."""
-        lr = self.owner.lr[name]
-        if id(lr) not in self.rates:
-            self.rates[id(lr)] = (lr[self.rows] * self.factor * self.correction).to(part.dtype)
-        return _per_run(self.rates[id(lr)], part)
-
-    def _with_l2(self, name: str, part: Tensor, gradient: Tensor) -> Tensor:
-        if name not in self.owner.weight_decay:
+    def _sgd(self, name: str, gradient: Tensor) -> Tensor:
+        if (buffer := self.state.get(f"{name}.momentum.sgd")) is None:
             return gradient
-        decay = self.owner.weight_decay[name][self.rows].to(part.dtype)
-        return gradient.addcmul(_per_run(decay, part), part)
+        return buffer.mul_(_per_run(self.momentum, buffer)).add_(gradient)
+
+    def _adam(self, name: str, gradient: Tensor, eps: Tensor) -> Tensor:
+        first, second = (self.state[f"{name}.{m}.{self.kind}"] for m in MOMENTS[self.kind])
+        first.lerp_(gradient, _per_run(self.keep1, first))
+        square = gradient.square()
+        second.lerp_(square, _per_run(self.keep2, second))
+        torch.sqrt(second, out=square).add_(_per_run(eps, square))
+        return torch.div(first, square, out=square)
 
 
 def _per_run(values: Tensor, like: Tensor) -> Tensor:
