@@ -104,6 +104,9 @@ def test_every_claim_is_judged_by_its_row(tmp_path):
     # Two tests were made in the paper, so that the smaller p counts twice.
     assert board["p_holm"].notna().tolist() == [False, False, True, True]
     assert board["verdict_together"].tolist() == ["", "", "reproduced", "negligible"]
+    apart = [claim | {"paper": str(place)} for place, claim in enumerate(claims)]
+    alone = scoreboard(apart, TABLES)["p_holm"]
+    assert board["p_holm"].min() == pytest.approx(2 * alone.min())
     assert scoreboard(claims, {})["verdict"].eq("not run").all()
 
 

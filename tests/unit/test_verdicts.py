@@ -4,6 +4,7 @@ from math import inf, isnan, nan
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from onelayer.evidence.verdicts import effect, holm, judge, p_value
 
@@ -137,6 +138,10 @@ def test_p_is_a_twentieth_where_the_interval_ends_at_what_is_excluded():
     direction = {"rule": "direction", "side": 1}
     for n in (nan, 2, 5, 100):
         assert p_value(row(1, 0, 2, n=n), direction, "undecided") == pytest.approx(0.05)
+    t = stats.t(2)
+    assert p_value(row(2, 1, 3, n=3), direction, "reproduced") == pytest.approx(
+        2 * t.sf(2 * t.ppf(0.975))
+    )
     matters = direction | {"matters": 1}
     assert p_value(row(2, 1, 3), matters, "reproduced") == pytest.approx(0.05)
     assert p_value(row(-2, -3, -1), matters, "opposite") == pytest.approx(0.05)
