@@ -139,9 +139,10 @@ def test_p_is_a_twentieth_where_the_interval_ends_at_what_is_excluded():
     for n in (nan, 2, 5, 100):
         assert p_value(row(1, 0, 2, n=n), direction, "undecided") == pytest.approx(0.05)
     t = stats.t(2)
-    assert p_value(row(2, 1, 3, n=3), direction, "reproduced") == pytest.approx(
-        2 * t.sf(2 * t.ppf(0.975))
-    )
+    p = p_value(row(2.5, 1.5, 3.5, n=3), direction, "reproduced")
+    assert p == pytest.approx(2 * t.sf(2.5 * t.ppf(0.975)))
+    for skewed in (row(1, 0, 4), row(-1, -4, 0)):  # the end between it and no effect
+        assert p_value(skewed, direction, "undecided") == pytest.approx(0.05)
     matters = direction | {"matters": 1}
     assert p_value(row(2, 1, 3), matters, "reproduced") == pytest.approx(0.05)
     assert p_value(row(-2, -3, -1), matters, "opposite") == pytest.approx(0.05)
