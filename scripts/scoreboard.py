@@ -14,6 +14,10 @@ from onelayer.job import job
 BLUE, RED, GREEN, _, ORANGE, SKY, _ = PALETTE
 COLOURS = [BLUE, SKY, GREEN, ORANGE, RED, "#999999", "#c4c4c4", "#e6e6e6"]
 TITLE = "Every claim of the four papers, published and ours"
+COUNTED = (
+    "Claims by verdict. Printed numbers, theorems and directions are of the papers' own objects; "
+    "stand-ins are other models and texts; of controls (random weights) 'negligible' is expected."
+)
 NOTES = [
     "Each claim is decided by one row of its table, named in workflow/claims.yaml. 'theory' is a "
     "theorem. 'analogue' is a smaller or other model, or another text, than the paper's: it says "
@@ -38,37 +42,22 @@ def digits(row: pd.Series) -> int:
 def shown(board: pd.DataFrame) -> pd.DataFrame:
     """The scoreboard for readers."""
     board = board.reindex(columns=[*board, *{"null_low", "null_high"} - {*board}])
+    texts = board[["paper", "claim", "place", "kind"]].rename(columns={"place": "where"})
     rows = [(row, digits(row)) for _, row in board.iterrows()]
+    ours, null = ["value", "low", "high"], ["null", "null_low", "null_high"]
+    texts["published"] = [number(row["published"], d) for row, d in rows]
+    texts["ours [95%]"] = [interval(*row[ours], d) for row, d in rows]
+    texts["no effect"] = [interval(*row[null], d) for row, d in rows]
+    texts["verdict"] = board["verdict"]
     differs = board["verdict_together"].ne(board["verdict"])
-    names = {"paper": "paper", "claim": "claim", "place": "where", "kind": "kind"}
-    return (
-        board[list(names)]
-        .rename(columns=names)
-        .assign(
-            **{
-                "published": [number(row["published"], d) for row, d in rows],
-                "ours [95%]": [
-                    interval(row["value"], row["low"], row["high"], d) for row, d in rows
-                ],
-                "no effect": [
-                    interval(row["null"], row["null_low"], row["null_high"], d) for row, d in rows
-                ],
-                "verdict": board["verdict"],
-                "all together": board["verdict_together"].where(differs, ""),
-                "table": board["table"],
-            }
-        )
-    )
+    texts["all together"] = board["verdict_together"].where(differs, "")
+    return texts.assign(table=board["table"])
 
 
 def findings(board: pd.DataFrame, readable: pd.DataFrame) -> str:
     """A page: the counts, then every claim by paper, with a link to its table."""
-    text = ["# Findings", "Claims by verdict. Printed numbers, theorems and directions are of the "]
-    text[-1] += "papers' own objects; stand-ins are other models and texts; of controls with "
-    text[-1] += "random weights 'negligible' is expected."
-    text.append(
-        counts(board, "counted").rename_axis("claims").reset_index().to_markdown(index=False)
-    )
+    counted = counts(board, "counted").rename_axis("claims").reset_index()
+    text = ["# Findings", COUNTED, counted.to_markdown(index=False)]
     for paper, rows in readable.groupby("paper", sort=False):
         links = rows["table"].map(lambda table: f"[{Path(table).name}](tables/{table}.md)")
         rows = rows.drop(columns=["paper", "no effect", "all together", "table"])

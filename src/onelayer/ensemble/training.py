@@ -26,9 +26,8 @@ class Ensemble:
     Attributes:
         parameters: initial values by name, [runs, ...], all on one device and of one type; `train`
             works on copies.
-        batch: the data of step t = 0, 1, ..., in whatever form the objective reads. It must depend
-            on t alone (`RunRandom` does), so that training can resume, and give run i the same data
-            whatever else is in the ensemble.
+        batch: the data of step t = 0, 1, ..., as the objective reads it. It must depend on t alone
+            (`RunRandom` does), so that training can resume, and a run's data on that run alone.
         optimizer: updates and their settings.
         loss: (parameters, batch) -> loss per run, [runs], each of that run's parameters alone;
             autograd does the rest.
@@ -65,8 +64,7 @@ class Trained:
         parameters: final values by name, [runs, ...].
         losses: float64 [recorded steps, runs], before the update of every `loss_every`-th step;
             NaN for a frozen run from the step on at which it was frozen.
-        observed: [observed steps, runs, ...] by name; rows of a frozen run hold what it was frozen
-            at.
+        observed: [observed steps, runs, ...] by name; a frozen run has what it was frozen at.
         observed_at: the steps of those rows: updates done, ascending.
         diverged_at: int64 [runs], the step at which loss or gradient was not finite and the run was
             frozen with the parameters it had; -1 for a run that went through.
@@ -97,13 +95,11 @@ def train(
         observe_at: after how many updates to observe; 0 is the start, `steps` the end.
         loss_every: the losses of steps 0, loss_every, 2 loss_every, ... are kept.
         execution: where to keep the state, and the progress bar; the device is where the parameters
-            are. Training goes on from a state of this very training. The checkpoint's identity must
-            say what cannot be seen from parameters, optimizer, labels and steps, which are compared
-            anyway: the settings of data and objective, the code.
+            are. The checkpoint's identity must say what parameters, optimizer, labels and steps do
+            not: the settings of data and objective, the code.
 
     Raises:
-        ValueError: settings that do not fit the runs; steps outside 0 .. `steps`; a loss that is
-            not one number per run.
+        ValueError: settings that do not fit the runs, or a loss that is not one number per run.
     """
     run = _Run(ensemble, steps, observe, observe_at, loss_every)
     checkpoint = run.identified(execution.checkpoint, steps)
@@ -143,12 +139,12 @@ def train_in_chunks(
         train(build(some), steps, execution=execution.part(number), **options)
         for number, some in enumerate(slices)
     ]
-    first = parts[0]
+    one = parts[0]
     return Trained(
-        parameters={n: torch.cat([p.parameters[n] for p in parts]) for n in first.parameters},
+        parameters={n: torch.cat([p.parameters[n] for p in parts]) for n in one.parameters},
         losses=torch.cat([part.losses for part in parts], dim=1),
-        observed={n: torch.cat([p.observed[n] for p in parts], dim=1) for n in first.observed},
-        observed_at=first.observed_at,
+        observed={n: torch.cat([p.observed[n] for p in parts], dim=1) for n in one.observed},
+        observed_at=one.observed_at,
         diverged_at=torch.cat([part.diverged_at for part in parts]),
     )
 
