@@ -13,10 +13,10 @@ SNAKEMAKE = snakemake $$(test -t 1 && echo --logger rich) --directory $(RUN) --c
   $(if $(CONFIG),--configfile $(CONFIG)) $(if $(filter 1 true,$(PORTABLE)),--config portable=true)
 CHECK_CONFIG = for file in $(CONFIG); do test -f "$$file" || \
   { echo "CONFIG=$$file: there is no such file" >&2; exit 2; }; done
-PYTEST = python -m pytest --numprocesses auto --dist loadgroup
+PYTEST = python -m pytest --numprocesses auto --dist loadgroup --durations 15 --durations-min 10
 
 .DEFAULT_GOAL := help
-.PHONY: help install quick results report crate compare same-bytes reference test test-fast test-install \
+.PHONY: help install quick results report crate compare same-bytes reference test test-fast test-install mutation \
   lint format lock audit docs bench clean
 
 help: ## this list
@@ -70,6 +70,9 @@ test: install ### the whole test suite
 
 test-fast: install ### unit and oracle tests
 	$(PYTEST) tests/unit tests/oracle
+
+mutation: install ### how many mutants of verdicts, intervals, probe statistics, flows survive the tests; hours
+	tests/mutation.sh $(MODULES)
 
 test-install: ### fresh environments from the public index alone, for every Python from 3.11 on; gigabytes
 	tests/install.sh $(PYTHONS)

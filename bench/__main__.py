@@ -1,4 +1,9 @@
-"""`make bench`: times ours beside other ways in one run; `--scale`: against documents."""
+"""Speed beside the authors' way, the obvious code and a floor, in one run: `make bench`.
+
+Authors': one model or start after another, in plain torch or SciPy. Obvious: what a user would
+write or vectorise. Floor: the matrix products alone, counted by hand. That all compute the same
+numbers is checked. `--scale`: time and memory of four steps at 10, 20 and 40 thousand documents.
+"""
 
 import os
 
@@ -6,80 +11,424 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[variable] = "1"  # before numpy is loaded: its BLAS reads these once
 
 import argparse
-import platform
+import json
+import re
+import subprocess
 import sys
-from collections import defaultdict
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from statistics import median
 from time import process_time
 
 import numpy as np
 import pandas as pd
-import torch
 
-from bench import Way, cases, scale
+# torch and the library are loaded where they are used: the memory of steps is measured.
+ROUNDS = 5
+IGNORED = -100  # a label that cross_entropy leaves out, by default
 
-SECONDS = 5.0  # about so long the ways of a case are repeated
-FEWEST, MOST = 3, 15  # repetitions
+
+@dataclass(frozen=True, eq=False)
+class Way:
+    """One way to compute a case."""
+
+    name: str
+    run: Callable  # returns numbers to compare with ours, or None
+    share: float = 1.0  # how much of our work it does
+    of: Callable = lambda ours: ours  # those of our numbers that it computes
+    tolerance: float = 1e-4  # largest difference from ours, beside their largest
+
+
+def floor(flops: float, double: bool = False) -> Way:
+    """So many additions and multiplications, in products of large matrices."""
+    import torch
+
+    a, each = torch.randn(512, 512).to(torch.float64 if double else torch.float32), 2 * 512**3
+    times = int(np.clip(flops / each, 1, 100))
+    name = f"floor: {flops / 1e9:.3g} Gflop of matrix products"
+    return Way(name, lambda: [a @ a for _ in range(times)] and None, times * each / flops)
+
+
+def descend(optimizer, losses, rate: Callable | None = None) -> np.ndarray:
+    """The plain training loop of one model; `losses` yields a tensor an update, kept as numbers."""
+    seen = []
+    for step, loss in enumerate(losses):
+        optimizer.zero_grad()
+        loss.backward()
+        for group in optimizer.param_groups if rate else ():
+            group["lr"] = rate(step)
+        optimizer.step()
+        seen.append(loss.item())
+    return np.array(seen)
 
 
 def timed(way: Way) -> tuple[float, np.ndarray | None]:
     """CPU seconds that a way takes for all of our work, and its numbers."""
-    prepared = way.prepare()
     start = process_time()
-    numbers = way.run(*prepared)
+    numbers = way.run()
     return (process_time() - start) / way.share, numbers
 
 
-def measure(name: str, ways: list[Way]) -> list[dict]:
-    """A row per way; all run once to compare numbers, then by turns.
-
-    Raises:
-        AssertionError: a way's numbers differ from ours by more than its tolerance.
-    """
-    first = {way: timed(way) for way in ways}
+def measure(name: str, ways: list[Way]) -> pd.DataFrame:
+    """A row per way; all run once, so that numbers are compared, then by turns."""
+    expected = timed(ways[0])[1]
     for way in ways[1:]:
-        if (numbers := first[way][1]) is not None:
-            expected = way.of(first[ways[0]][1])
-            most = way.tolerance * np.abs(expected).max()
-            np.testing.assert_allclose(numbers, expected, rtol=0, atol=most, err_msg=way.name)
-    seconds = sum(took * way.share for way, (took, _) in first.items())
-    rounds, times = int(np.clip(SECONDS / seconds, FEWEST, MOST)), defaultdict(list)
-    for _ in range(rounds):
-        for way in ways:
-            times[way].append(timed(way)[0])
+        if (numbers := timed(way)[1]) is not None:
+            most, wanted = way.tolerance * np.abs(expected).max(), way.of(expected)
+            np.testing.assert_allclose(numbers, wanted, rtol=0, atol=most, err_msg=way.name)
+    times = np.array([[timed(way)[0] for way in ways] for _ in range(ROUNDS)])
+    table = pd.DataFrame({"case": name, "way": [way.name for way in ways]})
+    ratios, table["milliseconds"] = times / times[:, :1], 1e3 * np.median(times, axis=0)
+    table["times_ours"], table["low"] = np.median(ratios, axis=0), ratios.min(axis=0)
+    return table.assign(high=ratios.max(axis=0))
+
+
+def settings():
+    """The default settings."""
+    import yaml
+
+    from onelayer.settings.root import Settings
+
+    return Settings.model_validate(yaml.safe_load(Path("config.yaml").read_text("utf-8")))
+
+
+def scan_snap(share: float) -> list[Way]:
+    """The entropy sweep: 640 runs, a quarter of each size."""
+    import torch
+    from torch.nn import functional
+
+    from onelayer.scan_snap import data, measures, model, simulation
+    from tests.oracle.scan_snap import full_matrices
+
+    steps, rates, sizes = max(2, round(25 * share)), [1.0, 2.0, 5.0, 10.0], [1, 3, 5, 10]
+    changed = {"num_last": sizes, "next_per_last": 2, "lr_Z": rates, "lr_Y_multiplier": rates}
+    changed |= {"initial": "uniform", "seeds": 10, "iterations": steps, "every": None, "longer": 1}
+    sweep = settings().scan_snap.entropy_sweep.model_copy(update=changed)
+    tasks = [data.Task(size, 2, sweep.length, sweep.batch) for size in sizes]
+
+    def ours() -> np.ndarray:
+        data.draw_counts.cache_clear()  # draws are part of the work
+        first = simulation.simulate(sweep).query("seed == 0 and lr_Z == 1 and lr_Y_multiplier == 1")
+        return first[measures.ATTENTION].to_numpy()
+
+    def token(slots, classes):
+        return torch.where(slots < 10, slots, slots + 10 * classes[:, None])
+
+    def loss(Y, Z, task, one_hot: bool, step: int):
+        drawn, bounds = map(torch.from_numpy, data.draw_counts(task, 0, step))
+        classes = torch.arange(task.classes).repeat_interleave(bounds.diff())
+        slots = torch.arange(20).repeat(task.batch).repeat_interleave(drawn.flatten())
+        tokens, query = token(slots.view(task.batch, -1), classes), task.contextual + classes // 2
+        if one_hot:
+            X, asked = (functional.one_hot(ids, len(Y)).float() for ids in (tokens, query))
+            attention = torch.einsum("btl,ml,bm->bt", X, Z, asked).softmax(1)
+            mixed = torch.einsum("bt,btl->bl", attention, X)
+        else:
+            attention = Z[query].gather(1, tokens).softmax(1)
+            mixed = torch.zeros(task.batch, len(Y)).scatter_add(1, tokens, attention)
+        following = task.contextual + task.num_last + classes
+        return functional.cross_entropy(functional.normalize(mixed, dim=1) @ Y.T, following)
+
+    def one_run(task, one_hot: bool) -> np.ndarray:
+        start = model.initial_parameters(task, [0], "uniform")
+        Y, Z = (p.requires_grad_() for p in full_matrices(task, start["Y"][0], start["Z"][0]))
+        sgd = torch.optim.SGD([Y, Z], lr=1.0, momentum=sweep.momentum)
+        descend(sgd, (loss(Y, Z, task, one_hot, step) for step in range(steps)))
+        f, chances = torch.arange(task.classes), torch.from_numpy(data.TOKEN_CHANCES).log()
+        z = Z.detach()[task.contextual + f[:, None] // 2, token(torch.arange(20), f)]
+        return torch.softmax(z.double() + chances, 1).numpy()
+
+    def each(one_hot: bool) -> np.ndarray:
+        data.draw_counts.cache_clear()
+        return np.concatenate([one_run(task, one_hot) for task in tasks])
+
+    return [
+        Way("ours", ours),
+        Way("authors: one run, one-hot tokens", partial(each, True), 1 / 160),
+        Way("obvious: one run, tokens gathered", partial(each, False), 1 / 160),
+        floor(160 * steps * sum(6 * task.batch * 20 * task.vocabulary for task in tasks)),
+    ]
+
+
+def topic_structure(share: float) -> list[Way]:
+    """Twenty trainings of the authors' model on 2,000 documents."""
+    import torch
+    from torch import nn
+    from torch.nn import functional
+    from torch.utils.data import DataLoader, TensorDataset
+
+    from onelayer.ensemble import RunRandom
+    from onelayer.topic_structure.synthetic import data, train
+    from tests.oracle.topic_structure_synthetic import BertStyle
+
+    base = settings().topic_structure.synthetic.in_common
+    base, steps = base.model_copy(update={"batch": 40, "chunk": 20}), max(1, round(4 * share)) * 10
+    rng, words = np.random.default_rng(0), data.Vocabulary(10, 10)
+    weights, D = rng.dirichlet(np.full(10, 0.1), 2000), words.size
+    tokens = data.draw_documents(rng, words, weights, (100, 150), framed=True)
+    shown, selected = data.mask_documents(rng, words, tokens, base.model)
+    rows = data.count_rows(words, tokens, shown, selected, masked_attended=False)
+    labels = np.where(selected, tokens, IGNORED)
+    start = {n: p[0] for n, p in train.initial_parameters(RunRandom([0]), "layer_norm", D).items()}
+
+    def ours() -> np.ndarray:
+        runs = [train.Run(seed, "adam", 0.003) for seed in range(20)]
+        how = "layer_norm", "cross_entropy", steps + 1, dict.copy
+        return train.train_runs(base, rows, runs, *how).losses.numpy()
+
+    def batches(count: int) -> DataLoader:
+        order = train.Batches(rows, [0], 40)
+        drawn = np.concatenate([order.drawn(0, step) for step in range(count)])
+        return DataLoader(TensorDataset(*(torch.from_numpy(x[drawn]) for x in (shown, labels))), 40)
+
+    def one() -> np.ndarray:
+        bert, decoder = BertStyle(start), nn.Linear(D, D)
+        nn.init.eye_(decoder.requires_grad_(False).weight), nn.init.zeros_(decoder.bias)
+        bert.embeddings.word_embeddings.requires_grad_(False)
+        bert.embeddings.position_embeddings.requires_grad_(False)
+
+        def loss(ids, wanted):
+            f = decoder(bert(ids, (ids != data.PAD) & (wanted == IGNORED)))
+            return functional.cross_entropy(f.flatten(0, 1), wanted.flatten())
+
+        adam = torch.optim.Adam([p for p in bert.parameters() if p.requires_grad], 0.003)
+        return descend(adam, (loss(*batch) for batch in batches(11)))[::10]
+
+    def gathered() -> np.ndarray:
+        p, one_hot = {name: W.clone().requires_grad_() for name, W in start.items()}, torch.eye(D)
+
+        def loss(ids, wanted):
+            Z = functional.layer_norm(one_hot + p["token_type"], (D,), p["gain"], p["shift"], 1e-12)
+            matrices = (p["W_Q"], p["b_Q"]), (p["W_K"],), (p["W_V"], p["b_V"])
+            Q, K, V = (functional.linear(Z, *W)[ids] for W in matrices)  # of every token, looked up
+            attended = (ids != data.PAD) & (wanted == IGNORED)
+            f = functional.scaled_dot_product_attention(Q, K, V, attn_mask=attended[:, None])
+            return functional.cross_entropy(f.flatten(0, 1), wanted.flatten())
+
+        adam = torch.optim.Adam([W for name, W in p.items() if name != "b"], 0.003, fused=True)
+        return descend(adam, (loss(*batch) for batch in batches(steps + 1)))[::10]
+
+    return [
+        Way("ours", ours),
+        Way("authors: one model, BERT's layers", one, 11 / (steps + 1) / 20, lambda x: x[:2, 0]),
+        Way("obvious: one model, rows looked up", gathered, 1 / 20, lambda x: x[:, 0], 1e-3),
+        floor(20 * steps * (6 * D**3 + 6 * len(rows.query) / 50 * D**2)),
+    ]
+
+
+def basins(share: float) -> list[Way]:
+    """A basin map of the canonical model."""
+    from scipy.integrate import solve_ivp
+
+    from onelayer.local_to_global import canonical, integrator, simulation
+    from onelayer.local_to_global.chain import Chain
+
+    points, flow = max(4, round(60 * share**0.5)), partial(canonical.flow, chain=Chain(0.9, 0.9))
+    start = simulation.grid(3.0, points)
+    places = np.random.default_rng(0).permutation(points**2)[: max(4, round(40 * share))]
+    ours = partial(integrator.integrate, flow, start, tolerance=1e-8, stop_below=1e-7)
+
+    def rate(_: float, flat: np.ndarray) -> np.ndarray:
+        return flow(flat.reshape(2, -1)).ravel()
+
+    def scipys(theta: np.ndarray, until: float) -> np.ndarray:
+        found = solve_ivp(rate, (0, until), theta.ravel(), rtol=1e-8, atol=1e-14)
+        return found.y[:, -1].reshape(2, -1)
+
+    def one_by_one() -> np.ndarray:
+        return np.hstack([scipys(start[:, place], ends.time[place]) for place in places])
+
+    ends, name = ours(), "authors (no code): solve_ivp, one start"
+    tried, whole = float(ends.steps.sum()), partial(scipys, start, ends.time.max())
+    return [
+        Way("ours", lambda: ours().theta),
+        Way(name, one_by_one, ends.steps[places].sum() / tried, lambda ours: ours[:, places], 1e-5),
+        Way("obvious: solve_ivp, one state", whole, tolerance=1e-5),
+        floor(tried * (6 * 30 + 2 * 2 * 27), double=True),
+    ]
+
+
+def local_to_global(share: float) -> list[Way]:
+    """Fifteen transformers that read 256 tokens."""
+    import torch
+    from torch.nn import functional
+
+    from onelayer.ensemble import RunRandom
+    from onelayer.local_to_global import initialisation, training
+    from onelayer.local_to_global.chain import Chain
+    from onelayer.settings.local_to_global import Variant
+
+    T, d, batch, runs, steps, chain = 256, 8, 16, 15, max(2, round(8 * share)), Chain(0.9, 0.9)
+    block = settings().local_to_global.transformer
+    changed = {"sequence_length": T, "iterations": steps, "batch": batch, "d": d}
+    own = block.training.model_copy(update=changed)
+    changed = {"training": own, "seeds": runs, "evaluate_every": steps, "evaluate_on": 4}
+    block, random = block.model_copy(update=changed), RunRandom(range(runs))
+    start, group = initialisation.standard(random, T, d), [Variant(name="standard")]
+
+    def loss(p: dict, x):
+        z = x[:, :-1, None].float() * p["e"] + p["wpe"]
+        q, k, v = (z @ p[name].mT for name in ("W_Q", "W_K", "W_V"))
+        z = z + functional.scaled_dot_product_attention(q, k, v, is_causal=True) @ p["W_O"].mT
+        z = z + functional.relu(z @ p["W_1"].mT) @ p["W_2"].mT
+        return functional.binary_cross_entropy_with_logits(z @ p["e"] + p["b"], x[:, 1:].float())
+
+    def one_run(p: dict, step: int):
+        u = RunRandom([0]).uniform(batch, T + 1, use="sequences", step=step)[0].T
+        x = [u[0] < chain.pi1]
+        for now in u[1:]:  # from 0 to 1 with chance p, from 1 to 0 with chance q
+            x.append((now < 1 - chain.q) | ((now >= 2 - chain.p - chain.q) & ~x[-1]))
+        return loss(p, torch.stack(x, dim=1))
+
+    def all_runs(p: dict, step: int):
+        u = random.uniform(batch, T + 1, use="sequences", step=step)
+        return torch.func.vmap(loss)(p, training.sequences(u, chain)).sum()
+
+    def trained(of: Callable, which: object) -> np.ndarray:
+        p = {name: value[which].clone().requires_grad_() for name, value in start.items()}
+        adamw = torch.optim.AdamW(p.values(), betas=training.BETAS, weight_decay=own.weight_decay)
+        rates = training.one_cycle(steps, own.warm_up)
+        return descend(adamw, (of(p, s) for s in range(steps)), lambda s: own.lr * rates(s))
+
+    one, everyone = partial(trained, one_run, 0), partial(trained, all_runs, slice(None))
+    return [
+        Way("ours", lambda: training.train_group(group, block, chain).losses.numpy()),
+        Way("authors: one model, symbol by symbol", one, 1 / runs, lambda ours: ours[:, 0]),
+        Way("obvious: torch.func.vmap", everyone, of=lambda ours: ours.sum(1)),
+        floor(runs * steps * batch * (72 * d**2 * T + 6 * T**2 * d)),
+    ]
+
+
+CASES = {case.__name__: case for case in (scan_snap, topic_structure, basins, local_to_global)}
+
+# Documents are the articles of the default corpus, repeated under new ids, and words must be in so
+# many more of them, so that the vocabulary is the same at every size.
+SIZES = (10_000, 20_000, 40_000)
+PROBED = 0.01  # share of the documents
+
+
+def scale(results: Path, share: float) -> pd.DataFrame:
+    """A row per step and size: CPU seconds and peak memory, and their slopes (log over log)."""
+    articles = pd.read_parquet(results / "corpora/vital-articles/articles.parquet")
     rows = []
-    for way in ways:
-        ratios = np.divide(times[way], times[ways[0]])
-        row = {"case": name, "way": way.name, "milliseconds": 1e3 * median(times[way])}
-        row |= {"times_ours": median(ratios), "low": ratios.min(), "high": ratios.max()}
-        rows.append(row | {"rounds": rounds})
-    return rows
+    for size in (round(share * size) for size in SIZES):
+        with tempfile.TemporaryDirectory() as folder:
+            repeated = articles.iloc[np.arange(size) % len(articles)].assign(id=np.arange(size))
+            repeated.to_json(Path(folder, "source.json"), orient="records", lines=True)
+            more = str(max(1.0, size / len(articles)))
+            for name in STEPS:
+                command = [sys.executable, "-m", "bench", "--step", name, folder, results, more]
+                done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+                rows.append({"step": name, "documents": size} | json.loads(done.stdout))
+                print(rows[-1], file=sys.stderr, flush=True)
+    table = pd.DataFrame(rows)
+    for name, own in np.log(table.set_index("step")).groupby("step"):
+        for column in ("seconds", "peak_mb"):
+            slope = np.polyfit(own["documents"], own[column], 1)[0]
+            table.loc[table["step"] == name, f"{column}_slope"] = slope
+    return table.sort_values(["step", "documents"])
+
+
+def run_step(name: str, folder: str, results: str, more: str) -> None:
+    """Run one step in this process; print its CPU seconds and peak memory (MB)."""
+    step = STEPS[name](Path(folder), Path(results, "models/minilm"), float(more))
+    next(step)
+    start = process_time()
+    next(step, None)
+    seconds = process_time() - start
+    # Not `ru_maxrss`, which begins at the memory of the process that started this one.
+    peak = re.search(r"VmHWM:\s*(\d+)", Path("/proc/self/status").read_text("ascii"))[1]
+    print(json.dumps({"seconds": round(seconds, 3), "peak_mb": round(int(peak) / 1024)}))
+
+
+# Of a step: what its script loads, then, from `yield` on, what is measured.
+def parse(here: Path, _model: Path, _more: float) -> Iterator[None]:
+    """JSON lines to articles."""
+    from onelayer.settings.corpus import ParseSettings
+    from onelayer.text.corpus import articles, formats
+
+    yield
+    source = here / "source.json"
+    read = formats.read_corpus([source], ParseSettings(format="json"))
+    articles.write_articles(read, here / "articles.parquet", str(source))
+
+
+def count(here: Path, model: Path, more: float) -> Iterator[None]:
+    """Articles to a bag of words."""
+    from gensim.parsing.preprocessing import STOPWORDS  # noqa: F401  # what takes long to load
+
+    from onelayer.text.corpus.articles import read_column
+    from onelayer.text.models.tokenizer import load_tokenizer, piece_ids
+    from onelayer.text.topics import bag
+
+    tokenizer, words = load_tokenizer(model), settings().topics.words
+    words = words.model_copy(update={"min_documents": round(more * words.min_documents)})
+    yield
+    texts = read_column(here / "articles.parquet")
+    counted = bag.count_words(texts, words, lambda word: piece_ids(tokenizer, [word]))
+    bag.write_bag(counted, here / "vocabulary.parquet", here / "counts.npz")
+
+
+def topic_model(here: Path, _model: Path, _more: float) -> Iterator[None]:
+    """A bag of words to topics, in one pass."""
+    from gensim.models import LdaModel  # noqa: F401  # what takes long to load
+
+    from onelayer.text.topics import bag, lda
+
+    once = settings().topics.lda.model_copy(update={"passes": 1})
+    yield
+    counted = bag.read_bag(here / "vocabulary.parquet", here / "counts.npz")
+    lda.write_topics(lda.fit_topics(counted, once), here / "lda.safetensors")
+
+
+def probe(here: Path, folder: Path, _more: float) -> Iterator[None]:
+    """A share of the articles through MiniLM."""
+    from onelayer.settings.probe import AttentionProbeSettings
+    from onelayer.text.corpus.articles import read_articles
+    from onelayer.text.models.checkpoints import load_checkpoint
+    from onelayer.text.models.tokenizer import load_tokenizer, piece_ids
+    from onelayer.text.topics import ambiguity, lda
+    from onelayer.topic_structure.wikipedia import probe, words
+
+    vocabulary = pd.read_parquet(here / "vocabulary.parquet")
+    likely = lda.read_topics(here / "lda.safetensors").word_probability
+    top = settings().topics.ambiguity.model_copy(update={"overlaps": ["overlapping"]})
+    kept = ambiguity.filter_ambiguous_words(likely, vocabulary["word"].tolist(), top)
+    model, tokenizer = load_checkpoint(folder, "cpu"), load_tokenizer(folder)
+    labels = words.label_words(kept, vocabulary, piece_ids(tokenizer, kept["word"].unique()))
+    yield
+    everything, how = read_articles(here / "articles.parquet"), {"max_tokens": 128, "seed": 0}
+    few = {"documents": max(2, round(PROBED * len(everything))), "reference_length": 100}
+    drawn = probe.sample_articles(everything, AttentionProbeSettings(**few, **how))
+    texts = probe.encode_texts(tokenizer, drawn["text"], labels.words, 128)
+    bits = words.topic_bits(labels.topics[0])
+    probe.probe(model, texts, drawn["id"], labels.words, bits, 100)
+
+
+STEPS = {"parse": parse, "count": count, "topic model": topic_model, "probe": probe}
 
 
 def main() -> None:
     """Run what the command line asks for."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("names", nargs="*", help=f"cases: {', '.join(cases.CASES)}; default: all")
+    parser.add_argument("names", nargs="*", metavar="CASE", help=f"of {', '.join(CASES)}")
     parser.add_argument("--share", type=float, default=1.0, help="of steps, or of documents")
     parser.add_argument("--scale", action="store_true", help="time and memory by documents")
     parser.add_argument("--results", type=Path, default=Path("results"), help="inputs and tables")
+    parser.add_argument("--step", nargs=4, help=argparse.SUPPRESS)
     given = parser.parse_args()
-    if unknown := set(given.names) - set(cases.CASES):
-        parser.error(f"no case {', '.join(sorted(unknown))}")
-    torch.set_num_threads(1)
+    if given.step:
+        run_step(*given.step)
+        return
     if given.scale:
-        table, name = scale.measure(given.results, given.share), "bench_scale.csv"
+        table, name = scale(given.results, given.share), "bench_scale.csv"
     else:
-        rows = []
-        for case in given.names or cases.CASES:
-            rows += measure(case, cases.CASES[case](given.share))
-            print(f"{case}: done", file=sys.stderr, flush=True)
-        table, name = pd.DataFrame(rows), "bench.csv"
-    print(f"CPU time of one thread of {platform.processor() or platform.machine()}, times ours:")
-    print(f"median, lowest and highest ratio of alternating repetitions; share {given.share:g}")
-    with pd.option_context("display.width", 200, "display.max_colwidth", 70):
-        print(table.to_string(index=False, float_format="{:,.3g}".format))
+        cases = {name: CASES[name](given.share) for name in given.names or CASES}
+        table, name = pd.concat([measure(*case) for case in cases.items()]), "bench.csv"
+        print("CPU time of one thread; median, lowest and highest ratio of alternating repetitions")
+    print(table.to_string(index=False, float_format="{:,.3g}".format))
     Path("results").mkdir(exist_ok=True)
     table.to_csv(Path("results", name), index=False, float_format="%.5g")
 

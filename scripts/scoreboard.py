@@ -5,25 +5,25 @@ from pathlib import Path
 
 import pandas as pd
 
-from onelayer.evidence.claims import scoreboard
+from onelayer.evidence.claims import OWN, counts, scoreboard
 from onelayer.evidence.figures import COLUMN, PALETTE, despine, plt
 from onelayer.evidence.tables import interval, markdown, markdown_table, number, read
 from onelayer.evidence.verdicts import VERDICTS
 from onelayer.job import job
 
-KINDS = {
-    "the papers' own": ["paper", "theory"],
-    "stand-ins: other models and texts": ["analogue"],
-    "controls with random weights, of which 'negligible' is expected": ["control"],
-}
 BLUE, RED, GREEN, _, ORANGE, SKY, _ = PALETTE
 COLOURS = [BLUE, SKY, GREEN, ORANGE, RED, "#999999", "#c4c4c4", "#e6e6e6"]
 TITLE = "Every claim of the four papers, published and ours"
+COUNTED = (
+    "Claims by verdict. Printed numbers, theorems and directions are of the papers' own objects; "
+    "stand-ins are other models and texts; of controls (random weights) 'negligible' is expected."
+)
 NOTES = [
     "Each claim is decided by one row of its table, named in workflow/claims.yaml. 'theory' is a "
     "theorem. 'analogue' is a smaller or other model, or another text, than the paper's: it says "
     "nothing of whether the paper's own result holds. 'control' is a model with random weights: "
     "the paper says of it, too, that there is next to no effect.",
+    "'no effect' is a null's mean with the range of 95% of its draws, where the row measures one.",
     "'all together' is the verdict under Holm's procedure over all claims of the paper that an "
     "interval decides, where it is another one.",
     *(f"{verdict}: {meaning}." for verdict, meaning in VERDICTS.items()),
@@ -41,78 +41,56 @@ def digits(row: pd.Series) -> int:
 
 def shown(board: pd.DataFrame) -> pd.DataFrame:
     """The scoreboard for readers."""
-    places = [digits(row) for _, row in board.iterrows()]
-    numbers = board[["value", "low", "high"]].to_numpy()
+    board = board.reindex(columns=[*board, *{"null_low", "null_high"} - {*board}])
+    texts = board[["paper", "claim", "place", "kind"]].rename(columns={"place": "where"})
+    rows = [(row, digits(row)) for _, row in board.iterrows()]
+    ours, null = ["value", "low", "high"], ["null", "null_low", "null_high"]
+    texts["published"] = [number(row["published"], d) for row, d in rows]
+    texts["ours [95%]"] = [interval(*row[ours], d) for row, d in rows]
+    texts["no effect"] = [interval(*row[null], d) for row, d in rows]
+    texts["verdict"] = board["verdict"]
     differs = board["verdict_together"].ne(board["verdict"])
-    return pd.DataFrame(
-        {
-            "paper": board["paper"],
-            "claim": board["claim"],
-            "where": board["place"],
-            "kind": board["kind"],
-            "published": [number(x, d) for x, d in zip(board["published"], places, strict=True)],
-            "ours [95%]": [interval(*n, d) for n, d in zip(numbers, places, strict=True)],
-            "no effect": [number(x, d) for x, d in zip(board["null"], places, strict=True)],
-            "verdict": board["verdict"],
-            "all together": board["verdict_together"].where(differs, ""),
-            "table": board["table"],
-        }
-    )
-
-
-def counts(board: pd.DataFrame) -> pd.DataFrame:
-    """How many claims of each paper have which verdict, [papers, verdicts]."""
-    counted = pd.crosstab(board["paper"], board["verdict"])
-    return counted.reindex(board["paper"].unique()).reindex(columns=list(VERDICTS), fill_value=0)
+    texts["all together"] = board["verdict_together"].where(differs, "")
+    return texts.assign(table=board["table"])
 
 
 def findings(board: pd.DataFrame, readable: pd.DataFrame) -> str:
     """A page: the counts, then every claim by paper, with a link to its table."""
-    text = ["# Findings"]
-    for label, kinds in KINDS.items():
-        counted = counts(board[board["kind"].isin(kinds)]).rename_axis(index="paper")
-        text += [f"Claims by verdict, {label}:", counted.reset_index().to_markdown(index=False)]
+    counted = counts(board, "counted").rename_axis("claims").reset_index()
+    text = ["# Findings", COUNTED, counted.to_markdown(index=False)]
     for paper, rows in readable.groupby("paper", sort=False):
         links = rows["table"].map(lambda table: f"[{Path(table).name}](tables/{table}.md)")
         rows = rows.drop(columns=["paper", "no effect", "all together", "table"])
-        lines = markdown_table(rows.assign(table="")).splitlines()
+        head, rule, *lines = markdown_table(rows.assign(table="")).splitlines()
         # A link is the one cell that is markup.
-        linked = [
-            f"{line.rstrip(' |')} | {link} |" for line, link in zip(lines[2:], links, strict=True)
-        ]
-        text += [f"## {paper}", "\n".join([*lines[:2], *linked])]
+        linked = [f"{li.rstrip(' |')} | {link} |" for li, link in zip(lines, links, strict=True)]
+        text += [f"## {paper}", "\n".join([head, rule, *linked])]
     text += ["## Words", "\n".join(f"- {markdown(note)}" for note in NOTES)]
     return "\n\n".join(text) + "\n"
 
 
 def draw(board: pd.DataFrame) -> plt.Figure:
     """A stacked bar a paper, with counts; the papers' own objects above, stand-ins below."""
-    papers, panels = list(board["paper"].unique()), list(KINDS.items())[:2]
+    own = board["counted"].isin(OWN)
+    panels = {"The papers' own": own, "Stand-ins: other models, texts": board["kind"] == "analogue"}
     figure, axes = plt.subplots(2, 1, figsize=(COLUMN, 3.9), sharex=True)
-    for axis, (label, kinds) in zip(axes, panels, strict=True):
-        counted = counts(board[board["kind"].isin(kinds)]).reindex(papers, fill_value=0)
+    for axis, (label, of_panel) in zip(axes, panels.items(), strict=True):
+        counted = counts(board[of_panel], "paper").reindex(board["paper"].unique(), fill_value=0)
         left = pd.Series(0, counted.index)
         for verdict, colour in zip(VERDICTS, COLOURS, strict=True):
-            bars = axis.barh(papers, counted[verdict], left=left, color=colour, label=verdict)
+            of_verdict = counted[verdict]
+            bars = axis.barh(counted.index, of_verdict, left=left, color=colour, label=verdict)
             dark = "white" if colour in (BLUE, RED, GREEN) else "black"
-            axis.bar_label(
-                bars,
-                [n or "" for n in counted[verdict]],
-                label_type="center",
-                color=dark,
-                fontsize=8,
-            )
-            left += counted[verdict]
+            named = [n or "" for n in of_verdict]
+            axis.bar_label(bars, named, label_type="center", color=dark, fontsize=8)
+            left += of_verdict
         axis.invert_yaxis()
-        axis.set_title(f"{label[0].upper()}{label[1:]}", fontsize=8.5, loc="left")
+        axis.set_title(label, fontsize=8.5, loc="left")
         axis.tick_params(left=False)
         despine(axis, left=True)
-    own = board[board["kind"].isin(KINDS["the papers' own"])]
-    reproduced = (own["verdict"] == "reproduced").sum()
-    figure.suptitle(
-        f"{reproduced} of {len(own)} claims about the papers'\nown models and theorems reproduced",
-        fontsize=10,
-    )
+    reproduced = (own & (board["verdict"] == "reproduced")).sum()
+    title = f"{reproduced} of {own.sum()} claims about the papers'\nown models and theorems"
+    figure.suptitle(f"{title} reproduced", fontsize=10)
     axes[1].set_xlabel("claims")
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3, handlelength=1)

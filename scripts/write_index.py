@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 import yaml
 
+from onelayer.evidence.claims import OWN, counts
 from onelayer.evidence.tables import markdown, read
 from onelayer.job import job
 
@@ -16,14 +17,13 @@ FOLDERS = {
     "decision_lists": "Decision lists",
     "local_to_global": "Local to Global",
 }
-COUNTED = {
+COLUMNS = {
     "reproduced": ["reproduced"],
     "other size": ["smaller", "larger"],
     "none or opposite": ["negligible", "opposite"],
     "undecided": ["undecided", "not reached"],
     "not run": ["not run"],
 }
-OWN = ["paper", "theory"]
 
 
 def links(file: Path) -> str:
@@ -51,25 +51,19 @@ def index(made: list[str]) -> str:
     for folder, title in FOLDERS.items():
         if rows[folder]:
             text += [f"## {title}", "\n".join([*head, *rows[folder]])]
+    text += ["## Texts", "\n".join(f"- {markdown(credit)}" for credit in snakemake.params.credits)]
     return "\n\n".join(text) + "\n"
 
 
 def summary(board: pd.DataFrame) -> str:
     """The score in fifteen lines for the terminal."""
-    own = board["kind"].isin(OWN)
-    text = []
-    for title, of_kind in (
-        ("Claims about the papers' own models and theorems", board[own]),
-        ("Claims tried on stand-ins: other models and texts", board[board["kind"].eq("analogue")]),
+    text, own = [], board[board["counted"].isin(OWN)]
+    for title, counted in (
+        ("Claims of all papers; stand-ins are other models and texts", counts(board, "counted")),
+        ("Claims about the papers' own models and theorems", counts(own, "paper")),
     ):
-        counts = pd.crosstab(of_kind["paper"], of_kind["verdict"])
-        counts = counts.reindex(of_kind["paper"].unique())
-        grouped = {
-            group: counts.reindex(columns=verdicts, fill_value=0).sum(axis=1)
-            for group, verdicts in COUNTED.items()
-        }
-        shown = pd.DataFrame(grouped).reset_index(names="")
-        text += [title, shown.to_string(index=False)]
+        grouped = {name: counted[verdicts].sum(axis=1) for name, verdicts in COLUMNS.items()}
+        text += [title, pd.DataFrame(grouped).rename_axis("").reset_index().to_string(index=False)]
     text += ["Every claim: results/findings.md. Tables and figures: results/index.md."]
     return "\n".join(text) + "\n"
 

@@ -2,6 +2,7 @@
 
 import argparse
 import functools
+import importlib
 import importlib.util
 import os
 import shutil
@@ -50,16 +51,21 @@ def _parser() -> argparse.ArgumentParser:
     probe.add_argument("--cores", default="all", help="for topics that are not there yet")
 
     compare = commands.add_parser("compare", help="a run's tables beside the reference run's")
-    compare.set_defaults(run=_compare)
+    compare.set_defaults(run=functools.partial(_call, "compare"))
     compare.add_argument("results", nargs="?", **folder)
     compare.add_argument("--reference", type=Path, default=ROOT / "docs/reference")
     compare.add_argument("--verbose", action="store_true", help="name every row that moved")
 
     crate = commands.add_parser("crate", help="one zip of a run to hand on, an RO-Crate")
-    crate.set_defaults(run=_crate)
+    crate.set_defaults(run=functools.partial(_call, "crate"))
     crate.add_argument("results", nargs="?", **folder)
     crate.add_argument("--to", type=Path, help="the zip; default: results.crate.zip")
     return parser
+
+
+def _call(name: str, **options) -> str:
+    """The function of a module of the same name."""
+    return getattr(importlib.import_module(f"onelayer.{name}"), name)(**options)
 
 
 def _documents(text: str) -> int:
@@ -90,17 +96,16 @@ def _fetch(repository: str, revision: str, to: Path) -> Path:
     """A checkpoint of a hub at a commit, in a folder below `to`, fetched once."""
     import pydantic
 
+    from onelayer.settings.block import describe
     from onelayer.settings.hub import HubRepository
     from onelayer.text.fetch import Repository
     from onelayer.text.models.gather import gather_checkpoint
 
+    given = {"repository": repository, "revision": revision}
     try:
-        settings = HubRepository(repository=repository, revision=revision)
+        settings = HubRepository(**given)
     except pydantic.ValidationError as error:
-        fault = error.errors()[0]
-        raise OnelayerError(
-            f"{fault['loc'][0]}: {fault['msg']}, found {fault['input']!r}"
-        ) from None
+        raise OnelayerError(describe(error.errors()[0], given)) from None
     folder = to / f"checkpoint-{revision}"
     if not (folder / "model.safetensors").is_file():
         part = to / f".part-checkpoint-{revision}"
@@ -123,18 +128,6 @@ def _make_topics(results: Path, corpus: str, cores: str) -> None:
     command += ["--", f"results/{words}"]
     if subprocess.run(list(map(str, command)), stdout=sys.stderr).returncode:
         raise OnelayerError(f"the topics of {corpus} were not made; the reason is above")
-
-
-def _compare(results: Path, reference: Path, verbose: bool) -> str:
-    from onelayer.compare import compare
-
-    return compare(results, reference, verbose)
-
-
-def _crate(results: Path, to: Path | None) -> str:
-    from onelayer.crate import crate
-
-    return crate(results, to)
 
 
 if __name__ == "__main__":

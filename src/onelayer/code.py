@@ -26,8 +26,7 @@ def imported(path: Path) -> frozenset[Path]:
     """Files of this package that a file's imports execute, but for `onelayer/__init__.py`."""
     modules = set()
     for package, names, module in _IMPORT.findall(path.read_text(encoding="utf-8")):
-        modules.add(package or module)
-        modules |= {f"{package}.{name}" for name in re.findall(r"\w+", names)}
+        modules |= {package or module, *(f"{package}.{n}" for n in re.findall(r"\w+", names))}
     files = set()
     for module in modules:
         parts = module.split(".")

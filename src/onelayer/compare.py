@@ -8,13 +8,15 @@ import pandas as pd
 from onelayer.errors import OnelayerError
 from onelayer.evidence.tables import NUMBERS
 
-REFERENCE = Path(__file__).parents[2] / "docs/reference"
 SCOREBOARD = "all_papers/scoreboard"  # restates rows of other tables
 ROUNDING = 1e-6  # numbers without an interval agree when they are this near, as a share of them
 OUTCOMES = ["equal", "agree", "moved", "only one"]
+WORDS = """
+equal: in every digit; agree: each value lies in the other's 95% interval; moved: it does not; \
+only one: the other run has no value"""
 
 
-def compare(results: Path, reference: Path = REFERENCE, verbose: bool = False) -> str:
+def compare(results: Path, reference: Path, verbose: bool = False) -> str:
     """What became of each row of two runs' tables, counted, and the verdicts that changed.
 
     Raises:
@@ -27,24 +29,16 @@ def compare(results: Path, reference: Path = REFERENCE, verbose: bool = False) -
     rows = pd.concat([beside(ours[n], theirs[n]).assign(table=n) for n in names])
     counts = pd.crosstab(rows["table"], rows["outcome"]).reindex(columns=OUTCOMES, fill_value=0)
     counts.loc["all"] = counts.sum()
-    text = [counts.rename_axis(index=None, columns=None).to_string(), ""]
-    text += ["equal: in every digit; agree: each value lies in the other's 95% interval; moved: "]
-    text[-1] += "it does not; only one: the other run has no value"
-    if verbose:
-        moved = rows[rows["outcome"].eq("moved")]
-        text += [
-            f"  moved: {r.table}: {r.row}: {r.theirs:.6g} -> {r.ours:.6g}"
-            for r in moved.itertuples()
-        ]
+    text = [counts.rename_axis(index=None, columns=None).to_string(), WORDS]
+    for row in rows[rows["outcome"].eq("moved")].itertuples() if verbose else ():
+        text.append(f"  moved: {row.table}: {row.row}: {row.theirs:.6g} -> {row.ours:.6g}")
     if SCOREBOARD in ours and SCOREBOARD in theirs:
         board, other = (pd.read_csv(run[SCOREBOARD]) for run in (ours, theirs))
         both = board.merge(other, on=["paper", "claim"], suffixes=("", "_theirs"))
         changed = both[both["verdict"] != both["verdict_theirs"]]
-        text += ["", f"Verdicts that changed: {len(changed)} of {len(both)}"]
-        text += [
-            f"  {one.paper}: {one.claim}: {one.verdict_theirs} -> {one.verdict}"
-            for one in changed.itertuples()
-        ]
+        text.append(f"\nVerdicts that changed: {len(changed)} of {len(both)}")
+        for row in changed.itertuples():
+            text.append(f"  {row.paper}: {row.claim}: {row.verdict_theirs} -> {row.verdict}")
     return "\n".join(text)
 
 
@@ -73,9 +67,7 @@ def beside(ours: Path, theirs: Path) -> pd.DataFrame:
     )
     agree = _inside(value, value_2, low_2, high_2) & _inside(value_2, value, low, high)
     one, none = value.isna() ^ value_2.isna(), value.isna() & value_2.isna()
-    outcome = np.select(
-        [none, one, value.eq(value_2), agree], ["", *OUTCOMES[3:], *OUTCOMES[:2]], "moved"
-    )
+    outcome = np.select([one, value.eq(value_2), agree], ["only one", "equal", "agree"], "moved")
     rows = pd.DataFrame({"ours": value, "theirs": value_2, "outcome": outcome})
     return rows.assign(row=both[keys].fillna("").agg(", ".join, axis=1))[~none]
 

@@ -19,15 +19,7 @@ from onelayer.errors import OnelayerError
 ROOT = Path(__file__).parents[2]
 CODE = "Snakefile config.yaml config workflow scripts src envs pyproject.toml requirements.lock"
 CODE += " Makefile README.md LICENSE"
-RESULTS = [
-    "tables/*/*",
-    "figures/*/*",
-    "benchmarks/**/*.tsv",
-    "*.md",
-    "*.txt",
-    "*.html",
-    "settings.yaml",
-]
+RESULTS = "tables/*/* figures/*/* benchmarks/**/*.tsv *.md *.txt *.html settings.yaml"
 # The shapes of roc-validator know the identifiers of this version alone.
 VERSION = "1.1"
 LICENCE = "https://spdx.org/licenses/MIT"
@@ -38,6 +30,8 @@ PROFILES = {
     "https://w3id.org/workflowhub/workflow-ro-crate/1.0": "Workflow RO-Crate",
 }
 TYPES = {".md": "text/markdown", ".tex": "application/x-tex", ".csv": "text/csv"}
+DESCRIPTION = "Experiments on how one-layer transformers learn, beside the published numbers. Text "
+DESCRIPTION += "quoted from corpora is under the licences of these."
 
 
 def crate(results: Path, to: Path | None = None, root: Path = ROOT) -> str:
@@ -51,14 +45,14 @@ def crate(results: Path, to: Path | None = None, root: Path = ROOT) -> str:
             raise OnelayerError(f"{needed} does not exist; `make results` makes it")
     if not (root / "Snakefile").is_file():
         raise OnelayerError(f"{root}: no Snakefile here; a crate is made in a checkout")
-    found = {file for pattern in RESULTS for file in results.glob(pattern)}
+    found = {file for pattern in RESULTS.split() for file in results.glob(pattern)}
     made = sorted(file for file in found if file.is_file())
     code = [file for name in CODE.split() for file in _files(root / name)]
     places = {file: file.relative_to(root).as_posix() for file in code}
     places |= {file: f"results/{file.relative_to(results).as_posix()}" for file in made}
-    sums = {file: hashlib.sha256(file.read_bytes()).hexdigest() for file in places}
+    times = [datetime.fromtimestamp(file.stat().st_mtime, UTC) for file in made]
     to = to or results.with_name(f"{results.name}.crate.zip")
-    _describe(places, sums, results).write_zip(to)
+    _describe(places, min(times), max(times)).write_zip(to)
     return f"{to}: {len(made)} files of the run, {len(code)} files of code"
 
 
@@ -68,58 +62,55 @@ def _files(place: Path) -> list[Path]:
     return [f for f in sorted(place.rglob("*")) if f.is_file() and "__pycache__" not in f.parts]
 
 
-def _describe(places: dict[Path, str], sums: dict[Path, str], results: Path) -> ROCrate:
+def _describe(places: dict[Path, str], start: datetime, end: datetime) -> ROCrate:
     run = ROCrate(version=VERSION)
+    run.name, run.description = "A run of onelayer", DESCRIPTION
     run.metadata.extra_terms["sha256"] = "https://w3id.org/ro/terms/workflow-run#sha256"
-    properties = {"@type": "CreativeWork", "name": "MIT", "url": LICENCE}
-    licence = run.add(ContextEntity(run, LICENCE, properties))
-    entities = {}
-    for file, place in places.items():
-        kind = TYPES.get(file.suffix) or mimetypes.guess_type(place)[0] or "text/plain"
-        properties = {"name": place, "encodingFormat": kind, "sha256": sums[file]}
-        properties["contentSize"] = str(file.stat().st_size)
-        if place == "Snakefile":
-            properties |= {"name": "onelayer", "version": __version__, "url": place}
-            workflow = run.add_workflow(
-                file, place, properties=properties, main=True, lang="snakemake"
-            )
-        else:
-            entities[place] = run.add_file(file, place, properties=properties)
-    listed = "".join(f"{sums[file]}  {place}\n" for file, place in places.items())
-    properties = {"name": "SHA256SUMS", "encodingFormat": "text/plain"}
-    run.add_file(io.StringIO(listed), "SHA256SUMS", properties=properties)
-
-    settings = entities["results/settings.yaml"]
-    published = [entities[p] for p in places.values() if p.startswith("workflow/reference/")]
-    made = [entity for place, entity in entities.items() if place.startswith("results/")]
+    run.license = _context(run, LICENCE, "MIT", url=LICENCE)
+    run.datePublished = end
+    entities = _add_files(run, places)
+    workflow, settings = entities["Snakefile"], entities["results/settings.yaml"]
     slot = run.add_formal_parameter("settings", "File", "#settings", "all settings of the run")
     settings["exampleOfWork"] = slot
-    workflow["input"], workflow["license"] = slot, licence
+    workflow["input"], workflow["license"] = slot, run.license
     workflow["conformsTo"] = {"@id": BIOSCHEMAS}
     entities["README.md"]["about"] = run.root_dataset
-    times = [datetime.fromtimestamp(f.stat().st_mtime, UTC) for f in places if results in f.parents]
-    action = run.add_action(
-        workflow,
-        "#run",
-        object=[settings, *published],
-        result=[entity for entity in made if entity is not settings],
-        properties={
-            "name": "the run",
-            "description": "all steps that led to these tables and figures",
-            "startTime": min(times).isoformat(timespec="seconds"),
-            "endTime": max(times).isoformat(timespec="seconds"),
-        },
-    )
     for profile, name in (PROFILES | {BIOSCHEMAS: "ComputationalWorkflow"}).items():
-        version = profile.rpartition("/")[2]
-        properties = {"@type": "CreativeWork", "name": name, "version": version}
-        run.add(ContextEntity(run, profile, properties))
-    run.name = "A run of onelayer"
-    run.description = (
-        "Experiments on how one-layer transformers learn, beside the published numbers. Text "
-        "quoted from corpora is under the licences of these."
-    )
-    run.license, run.datePublished = licence, max(times)
+        _context(run, profile, name, version=profile.rpartition("/")[2])
     run.root_dataset["conformsTo"] = [{"@id": profile} for profile in PROFILES]
-    run.root_dataset["mentions"] = action
+    of = {
+        "object": [settings, *_below("workflow/reference/", entities)],
+        "result": [one for one in _below("results/", entities) if one is not settings],
+    }
+    about = {"name": "the run", "description": "all steps that led to these tables and figures"}
+    about["startTime"], about["endTime"] = (t.isoformat(timespec="seconds") for t in (start, end))
+    run.root_dataset["mentions"] = run.add_action(workflow, "#run", **of, properties=about)
     return run
+
+
+def _add_files(run: ROCrate, places: dict[Path, str]) -> dict[str, object]:
+    """Add every file and the list of their sums; the entities by place."""
+    entities, sums = {}, []
+    for file, place in places.items():
+        sums.append(f"{(digest := hashlib.sha256(file.read_bytes()).hexdigest())}  {place}\n")
+        kind = TYPES.get(file.suffix) or mimetypes.guess_type(place)[0] or "text/plain"
+        about = {"name": place, "encodingFormat": kind, "sha256": digest}
+        about["contentSize"] = str(file.stat().st_size)
+        if place == "Snakefile":
+            about |= {"name": "onelayer", "version": __version__, "url": place}
+            main = {"main": True, "lang": "snakemake"}
+            entities[place] = run.add_workflow(file, place, properties=about, **main)
+        else:
+            entities[place] = run.add_file(file, place, properties=about)
+    about = {"name": "SHA256SUMS", "encodingFormat": "text/plain"}
+    run.add_file(io.StringIO("".join(sums)), "SHA256SUMS", properties=about)
+    return entities
+
+
+def _below(folder: str, entities: dict[str, object]) -> list:
+    return [entity for place, entity in entities.items() if place.startswith(folder)]
+
+
+def _context(run: ROCrate, identifier: str, name: str, **more: str) -> ContextEntity:
+    properties = {"@type": "CreativeWork", "name": name} | more
+    return run.add(ContextEntity(run, identifier, properties))

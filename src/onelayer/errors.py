@@ -4,18 +4,19 @@
 class OnelayerError(Exception):
     """Something the user can put right: a setting, a file, a download, a model.
 
-    The message is one line that names the key or file, the value found, and what is allowed.
-    Steps print it without a traceback and leave no output behind. What a file or a server put into
-    the message cannot end the line or steer a terminal: such characters are written as escapes.
+    The message is one line that names the key or file, the value found, and what is allowed. What a
+    file or a server put into it cannot end the line or steer a terminal: such characters are
+    written as escapes.
     """
 
     def __init__(self, message: str) -> None:
-        super().__init__("".join(map(_printable, message)))
+        keep = "\N{NO-BREAK SPACE}"
+        super().__init__(
+            "".join(c if c.isprintable() or c == keep else _escaped(c) for c in message)
+        )
 
 
-def _printable(character: str) -> str:
-    if character.isprintable() or character == "\N{NO-BREAK SPACE}":
-        return character
+def _escaped(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 
 

@@ -41,6 +41,8 @@ class Step:
         self.snakemake = snakemake
         self.settings = dict(snakemake.params.get("settings") or {})
         self.name = " ".join([snakemake.rule, *map(str, snakemake.wildcards)])
+        first = Path(snakemake.output[0])
+        self.state = first.with_name(f".state-{first.name}")  # of a training that is not done
         self.parts: dict[Path, Path] = {}  # what is written -> where it belongs
         self.scratch: list[Path] = []
 
@@ -50,11 +52,18 @@ class Step:
 
     def path(self, output: str) -> Path:
         """Where to write one output file; it is moved into its place when the step ends."""
-        return self._part(Path(self.snakemake.output[output]))
+        return self._paths(output)[0]
+
+    def _paths(self, output: str) -> list[Path]:
+        files = self.snakemake.output[output]
+        places = [Path(file) for file in ([files] if isinstance(files, str) else files)]
+        parts = {place.with_name(f".part-{place.name}"): place for place in places}
+        self.parts |= parts
+        return list(parts)
 
     def folder(self, output: str) -> Path:
         """A folder to write to, from which the files of this output are taken at the end."""
-        files = [Path(file) for file in self._files(output)]
+        files = [Path(file) for file in self.snakemake.output[output]]
         folder = files[0].with_name(f".part-{output}-{files[0].name}")
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
@@ -72,17 +81,13 @@ class Step:
         for output, text in texts.items():
             self.path(output).write_text(text, encoding="utf-8")
 
-    # Imported by name: a script that shows imports these modules itself, and in the digest of
-    # one that computes (`onelayer.code`) they have no place.
     def save_table(self, rows, output: str = "table", **shown) -> None:
         """Write a table as CSV, Markdown and LaTeX; see `onelayer.evidence.tables.write`."""
-        files = [self._part(Path(file)) for file in self.snakemake.output[output]]
-        importlib.import_module("onelayer.evidence.tables").write(rows, *files, **shown)
+        _module("evidence.tables").write(rows, *self._paths(output), **shown)
 
     def save_figure(self, figure, output: str = "figure") -> None:
         """Write a figure as PDF and PNG; see `onelayer.evidence.figures.save`."""
-        files = [self._part(Path(file)) for file in self.snakemake.output[output]]
-        importlib.import_module("onelayer.evidence.figures").save(figure, *files)
+        _module("evidence.figures").save(figure, *self._paths(output))
 
     def progress(self, items, total: int | None = None, unit: str = "it") -> Iterator:
         """Iterate: with a bar on a terminal, with a line a minute in the log."""
@@ -98,8 +103,7 @@ class Step:
     @functools.cached_property
     def device(self) -> str:
         """`cpu` or `cuda`, as the settings' `device` says; `auto` takes a GPU if there is one."""
-        resolve = importlib.import_module("onelayer.ensemble.execution").resolve_device
-        return resolve(self.settings.get("device", "cpu"))
+        return _module("ensemble.execution").resolve_device(self.settings.get("device", "cpu"))
 
     @functools.cached_property
     def execution(self):
@@ -108,30 +112,14 @@ class Step:
         A killed step goes on from that state when it is started again with the same settings, code,
         inputs and device; it is removed when the step's outputs are in place.
         """
-        ensemble = importlib.import_module("onelayer.ensemble.execution")
-        state = ensemble.Checkpoint(self._state(), self._identity())
-        return ensemble.Execution(self.device, state, self.progress)
-
-    def _identity(self) -> str:
+        ensemble = _module("ensemble.execution")
         digest = hashlib.sha256(json.dumps(self.settings, sort_keys=True).encode())
         digest.update(f"{self.snakemake.params.get('code')} {self.device}".encode())
         for file in self.snakemake.input:
             with open(file, "rb") as opened:
                 digest.update(hashlib.file_digest(opened, "sha256").digest())
-        return digest.hexdigest()
-
-    def _state(self) -> Path:
-        first = Path(self.snakemake.output[0])
-        return first.with_name(f".state-{first.name}")
-
-    def _files(self, output: str) -> list[str]:
-        files = self.snakemake.output[output]
-        return [files] if isinstance(files, str) else list(files)
-
-    def _part(self, place: Path) -> Path:
-        part = place.with_name(f".part-{place.name}")
-        self.parts[part] = place
-        return part
+        state = ensemble.Checkpoint(self.state, digest.hexdigest())
+        return ensemble.Execution(self.device, state, self.progress)
 
     def publish(self) -> None:
         """Move everything into its place."""
@@ -143,7 +131,7 @@ class Step:
         for part, place in self.parts.items():
             part.chmod(0o666 & ~mask)  # safetensors lets the owner alone read what it writes
             part.replace(place)
-        for state in self._state().parent.glob(f"{self._state().name}*"):
+        for state in self.state.parent.glob(f"{self.state.name}*"):
             state.unlink()
 
     def clear(self) -> None:
@@ -188,6 +176,15 @@ def job(snakemake) -> Iterator[Step]:
         sys.exit(1)
     finally:
         step.clear()
+
+
+def _module(name: str):
+    """A module by its name: in the digest of a step that does not use it, it has no place.
+
+    Scripts that show import tables and figures themselves, and those that train their ensembles;
+    `onelayer.code` finds them there.
+    """
+    return importlib.import_module(f"onelayer.{name}")
 
 
 def _stay_offline() -> None:

@@ -103,37 +103,27 @@ def use_kernels(torch) -> None:
 
 
 def _product(torch, name):
-    np, theirs = sys.modules["numpy"], _kept(torch, name)
+    np, theirs, floats = sys.modules["numpy"], _kept(torch, name), (torch.float32, torch.float64)
 
-    def fits(a, b):
-        return a.dtype == b.dtype and a.dtype in (torch.float32, torch.float64)
-
-    def product(a, b):
+    def product(*operands, beta=1, alpha=1):
+        *added, a, b = operands
+        if not (a.dtype == b.dtype and a.dtype in floats and alpha == beta == 1):
+            return theirs(*operands, **({"beta": beta, "alpha": alpha} if added else {}))
         made = torch.empty((*a.shape[:-1], b.shape[-1]), dtype=a.dtype)
         # numpy multiplies what BLAS cannot read by a loop of its own, slowly.
         sides = (_plain(side.contiguous() if 0 in side.stride() else side) for side in (a, b))
         np.matmul(*sides, out=made.numpy())
-        return made
+        return made.add_(added[0]) if added else made
 
-    def multiply(a, b):
-        return product(a, b) if fits(a, b) else theirs(a, b)
-
-    def multiply_and_add(c, a, b, *, beta=1, alpha=1):
-        if fits(a, b) and alpha == beta == 1:
-            return product(a, b).add_(c)
-        return theirs(c, a, b, beta=beta, alpha=alpha)
-
-    return multiply_and_add if "add" in name else multiply
+    return product
 
 
 def _function(torch, name, form):
-    np, theirs = sys.modules["numpy"], _kept(torch, form)
+    np, theirs, floats = sys.modules["numpy"], _kept(torch, form), (torch.float32, torch.float64)
 
     def apply(x, *, out=None):
-        given = {} if out is None else {"out": out}
-        same = out is None or out.dtype == x.dtype
-        if x.dtype not in (torch.float32, torch.float64) or not same:
-            return theirs(x, **given)
+        if x.dtype not in floats or (out is not None and out.dtype != x.dtype):
+            return theirs(x, **({} if out is None else {"out": out}))
         if form.endswith("_"):
             out = x
         elif out is None:

@@ -28,8 +28,16 @@ def number(low, high, published, tolerance, matters):
 def direction(low, high, null, side, matters):
     if inside(low, high, null - matters, null + matters):
         return "negligible"
-    on_side = [side * (end - null) > 0 for end in (low, high)]
-    return {2: "reproduced", 1: "undecided", 0: "opposite"}[sum(on_side)]
+    if all(side * (end - null) > matters for end in (low, high)):
+        return "reproduced"
+    return (
+        "opposite" if max(side * (end - null) for end in (low, high)) <= -matters else "undecided"
+    )
+
+
+def within_the_nulls_range(verdict, value, first, last):
+    """What is said of a number that labels drawn at random give as well."""
+    return "undecided" if verdict != "negligible" and first <= value <= last else verdict
 
 
 def effect(low, high, null, published, tolerance):

@@ -57,6 +57,17 @@ def test_an_effect(low, width, null, unit, tolerance):
 
 
 @often
+@given(WHOLE, WIDTH, WHOLE, UNIT, WIDTH, WIDTH)
+def test_an_effect_beside_the_range_of_its_null(low, width, null, unit, below, above):
+    claim = {"rule": "effect", "published": null + unit}
+    ours = row(low, low + width, null)
+    ranged = ours | {"null_low": null - below, "null_high": null + above}
+    said = judgement.effect(low, low + width, null, null + unit, 0)
+    expected = judgement.within_the_nulls_range(said, ours["value"], null - below, null + above)
+    assert judge(ranged, claim) == expected
+
+
+@often
 @given(WHOLE, WIDTH, WHOLE, UNIT)
 def test_a_control(low, width, null, unit):
     expected = judgement.effect(low, low + width, null, null + unit, 0)

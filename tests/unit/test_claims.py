@@ -5,7 +5,7 @@ import pytest
 import yaml
 
 from onelayer.errors import OnelayerError
-from onelayer.evidence.claims import load, scoreboard
+from onelayer.evidence.claims import GROUPS, counts, load, scoreboard
 from onelayer.evidence.tables import tidy
 
 TABLES = {
@@ -45,6 +45,7 @@ def read(tmp_path, *entries):
         ({"rule": "guess"}, "rule: .*'bound', 'number', 'direction' or 'effect'"),
         ({"kind": "published"}, "kind: "),
         ({"published": None}, "rule bound needs `published`"),
+        ({"published": "table"}, "published: "),
         ({"rule": "direction"}, "rule direction needs a `side`"),
         ({"side": 2}, "side: "),
         ({"reference": "pub.csv"}, "`reference` and `key` go together"),
@@ -103,7 +104,44 @@ def test_every_claim_is_judged_by_its_row(tmp_path):
     # Two tests were made in the paper, so that the smaller p counts twice.
     assert board["p_holm"].notna().tolist() == [False, False, True, True]
     assert board["verdict_together"].tolist() == ["", "", "reproduced", "negligible"]
+    apart = [claim | {"paper": str(place)} for place, claim in enumerate(claims)]
+    alone = scoreboard(apart, TABLES)["p_holm"]
+    assert board["p_holm"].min() == pytest.approx(2 * alone.min())
     assert scoreboard(claims, {})["verdict"].eq("not run").all()
+
+
+def test_what_is_published_may_depend_on_settings_and_come_with_the_row(tmp_path):
+    entry = {"published": "row", "row": "L == 8", "rule": "number"}
+    rows = [{"L": 8, "quantity": "x", "value": 0.5, "published": 0.51, "tolerance": 0.02}]
+    claims = read(tmp_path, entry, {"claim": "sharper", "tolerance": 0.001} | entry)
+    board = scoreboard(claims, {"p/t": tidy(rows, ["L"])})
+    assert board["verdict"].tolist() == ["reproduced", "smaller"]
+    assert board["published"].tolist() == [0.51, 0.51]
+    del rows[0]["published"]
+    with pytest.raises(OnelayerError, match="the row has no published number"):
+        scoreboard(claims, {"p/t": tidy(rows, ["L"])})
+    assert scoreboard(claims, {})["verdict"].tolist() == ["not run", "not run"]
+
+
+def test_printed_numbers_theorems_directions_and_stand_ins_are_counted_apart(tmp_path):
+    direction = {"rule": "direction", "side": 1, "kind": "paper"}
+    effect = {"rule": "effect", "published": 2, "row": "L == 16"}
+    board = scoreboard(
+        read(
+            tmp_path,
+            {},
+            {"claim": "b", "kind": "paper"} | effect,
+            {"claim": "c"} | direction,
+            {"claim": "d", "kind": "analogue"} | effect,
+            {"claim": "e", "kind": "analogue"} | effect | {"unit": 3},
+        ),
+        TABLES,
+    )
+    expected = ["theorem", "printed number", "direction", "stand-in", "control"]
+    assert board["counted"].tolist() == expected
+    table = counts(board, "counted")
+    assert table.index.tolist() == GROUPS and table.sum(axis=1).tolist() == [1] * 5
+    assert table.loc["theorem", "reproduced"] == 1
 
 
 @pytest.mark.parametrize(("row", "said"), [("L == 8", "finds 2 rows"), ("M == 8", "'M'")])

@@ -18,6 +18,7 @@ def house(tmp_path, monkeypatch):
         "src/onelayer/b/__init__.py": "",
         "src/onelayer/b/helper.py": "value = 1\n",
         "src/onelayer/b/other.py": "value = 1\n",
+        "src/onelayer/b/nobodys.py": "value = 1\n",
         "scripts/one.py": "from onelayer.a.used import x\n",
         "scripts/two.py": "import onelayer.b.other\n",
     }
@@ -35,11 +36,28 @@ def digests():
     return code.code("one"), code.code("two")
 
 
-def test_an_edited_module_changes_exactly_the_scripts_that_import_it(house):
-    one, two = digests()
-    (house / "src/onelayer/b/helper.py").write_text("value = 2\n")
-    assert digests()[0] != one
-    assert digests()[1] == two
+@pytest.mark.parametrize(
+    ("edited", "changed"),
+    [
+        ("src/onelayer/b/helper.py", (True, False)),
+        ("src/onelayer/b/other.py", (False, True)),
+        ("src/onelayer/b/nobodys.py", (False, False)),
+        ("src/onelayer/a/__init__.py", (True, False)),
+        ("src/onelayer/b/__init__.py", (True, True)),
+        ("scripts/two.py", (False, True)),
+    ],
+)
+def test_an_edited_file_changes_exactly_the_scripts_that_import_it(house, edited, changed):
+    before = digests()
+    (house / edited).write_text("import onelayer.b.other\nvalue = 2\n")
+    assert tuple(a != b for a, b in zip(digests(), before, strict=True)) == changed
+
+
+def test_no_paper_is_in_the_digest_of_another():
+    papers = {"topic_structure", "scan_snap", "decision_lists", "local_to_global"}
+    for script in sorted(code.SCRIPTS.glob("*.py")):
+        named = {part for path in code.closure(script.stem) for part in path.parts} & papers
+        assert len(named) <= 1, script.name
 
 
 def test_a_touched_module_or_a_copied_house_changes_nothing(house, tmp_path_factory, monkeypatch):

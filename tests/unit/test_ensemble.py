@@ -6,8 +6,10 @@ import torch
 
 from onelayer.ensemble import Ensemble, Optimizer, RunRandom, train, train_in_chunks
 from onelayer.ensemble.execution import Checkpoint, Execution
+from onelayer.seeds import stable_seed
 
 RUNS, STEPS = 4, 12
+SEED_OF_BOOTSTRAP = 1374266645
 SEEDS = torch.tensor([0, 1, 2, 3])
 
 
@@ -94,6 +96,24 @@ def test_a_run_that_diverges_is_frozen_and_no_other_notices(caplog):
     assert torch.isnan(wild.losses[-1, 0])
 
 
+@pytest.mark.parametrize("kind", OPTIMIZERS)
+def test_a_frozen_run_keeps_what_it_had_whatever_its_gradients_and_state_are(kind):
+    def gradients(parameters, step):
+        of_first = [0.1, 1e30, torch.nan, torch.nan, 0.1][step]  # 1e30 squared is infinite
+        gradient = torch.tensor([of_first, 0.1])[:, None].expand(2, 3).clone()
+        return gradient.mean(dim=1), {"W": gradient}
+
+    settings = OPTIMIZERS[kind][0] | {"weight_decay": 0}
+    start = {"W": torch.ones(2, 3)}
+    of = Ensemble(start, lambda step: step, Optimizer(**settings), gradients=gradients)
+    trained = train(of, 5, observe_at=[2, 5])
+    assert trained.diverged_at.tolist() == [2, -1]
+    assert torch.equal(trained.observed["W"][0, 0], trained.observed["W"][1, 0])
+    assert torch.isfinite(trained.parameters["W"][0]).all()
+    assert trained.losses[:, 0].isnan().tolist() == [False, False, True, True, True]
+    assert torch.isfinite(trained.parameters["W"][1]).all()
+
+
 def test_a_killed_training_goes_on_to_the_same_bytes(tmp_path):
     def killed(items, **_):
         for item in items:
@@ -127,6 +147,11 @@ def test_a_killed_training_goes_on_to_the_same_bytes(tmp_path):
     # Another rate is another training.
     other = train(ensemble(Optimizer("adam", lr=0.2)), STEPS, execution=execution, **options)
     assert not torch.equal(other.parameters["W"], whole.parameters["W"])
+    # So is another start.
+    moved = ensemble(Optimizer("adam", lr=0.2))
+    moved.parameters["W"] += 1
+    other_start = train(moved, STEPS, execution=execution, **options)
+    assert not torch.equal(other_start.parameters["W"], other.parameters["W"])
 
 
 def test_random_numbers_belong_to_run_use_and_step():
@@ -138,6 +163,11 @@ def test_random_numbers_belong_to_run_use_and_step():
     draws += [random.uniform(1000, use="a", step=1, dtype=torch.float64)[0]]
     correlations = np.corrcoef(np.array([d.numpy() for d in draws])) - np.eye(4)
     assert abs(correlations).max() < 0.12
+
+
+def test_a_seed_depends_on_where_its_parts_end_and_is_the_same_for_ever():
+    assert stable_seed("a", "b") != stable_seed("ab") != stable_seed("a", "", "b")
+    assert stable_seed("bootstrap", 0) == SEED_OF_BOOTSTRAP
 
 
 def test_draws_have_their_distributions():

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pandas as pd
 import pytest
+import torch
 
 from onelayer import portable
 from onelayer.errors import OnelayerError
@@ -85,14 +86,39 @@ def test_a_state_is_kept_until_the_outputs_are_in_place(snakemake, tmp_path):
     assert not (tmp_path / ".state-frame.parquet").exists()
 
 
-def test_a_state_of_other_settings_counts_as_none(snakemake):
+@pytest.mark.parametrize("what", ["settings", "code", "input"])
+def test_a_state_of_other_settings_code_or_input_counts_as_none(snakemake, tmp_path, what):
+    read = tmp_path / "read"
+    read.write_text("before")
+    snakemake.input["read"] = str(read)
     with pytest.raises(SystemExit), job(snakemake) as step:
         step.execution.checkpoint.write(dict, 5)
         raise OnelayerError("stopped")
-    snakemake.params["settings"] = {"threads": 2}
+    if what == "input":
+        read.write_text("after")
+    else:
+        snakemake.params[what] = {"settings": {"threads": 2}, "code": "def"}[what]
     with job(snakemake) as step:
         assert step.execution.checkpoint.read() is None
         fill(step)
+
+
+def test_settings_say_how_many_threads_add(snakemake):
+    snakemake.params["settings"] = {"threads": 2}
+    with job(snakemake) as step:
+        assert torch.get_num_threads() == 2
+        fill(step)
+    torch.set_num_threads(1)
+
+
+def test_outputs_can_be_read_by_whom_the_users_mask_lets(snakemake, tmp_path):
+    with job(snakemake) as step:
+        fill(step)
+        for part in step.parts:
+            part.chmod(0o600)
+    mask = os.umask(0)
+    os.umask(mask)
+    assert (tmp_path / "frame.parquet").stat().st_mode & 0o777 == 0o666 & ~mask
 
 
 def test_a_portable_step_refuses_to_start_without_its_switches():

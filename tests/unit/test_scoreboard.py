@@ -36,12 +36,13 @@ def results(tmp_path, monkeypatch):
     files = [place.with_suffix(f".{form}") for form in ("csv", "md", "tex")]
     write(tidy(rows, ["L"]), *files, title="t")
     claim = {"paper": "Scan and Snap", "place": "Fig. 1", "table": "scan_snap/t"}
-    claim |= {"rule": "effect", "kind": "paper"}
+    claim |= {"rule": "effect", "kind": "paper", "row": "L == 1", "published": 1}
+    stand_in = {"row": "L == 2", "kind": "analogue", "counted": "stand-in"}
+    control = {"unit": 50, "counted": "control"}
     claims = [
-        claim | {"claim": "is 1 | one", "row": "L == 1", "published": 1},
-        claim
-        | {"claim": "is 1 on a stand-in", "row": "L == 2", "published": 1, "kind": "analogue"},
-        claim | {"claim": "is next to nothing", "row": "L == 1", "unit": 50},
+        claim | {"claim": "is 1 | one", "counted": "printed number"},
+        claim | {"claim": "is 1 on a stand-in"} | stand_in,
+        claim | {"claim": "is next to nothing"} | control,
     ]
     run(
         "scoreboard",
@@ -79,13 +80,16 @@ def test_index_shows_figure_and_table_with_the_caption_of_their_rule(results):
                 ["Not made.", "results/tables/scan_snap/other.csv"],
             ],
             settings={"portable": False, "threads": 1},
+            credits=["Articles by people, CC BY-SA"],
         ),
     )
     index = (results / "index.md").read_text("utf-8")
     assert "(tables/scan_snap/t.md)" in index and "What it shows." in index
     assert 'src="figures/all_papers/scoreboard.png"' in index
-    assert "Not made." not in index
+    assert "Not made." not in index and "Articles by people" in index
     summary = (results / "summary.txt").read_text("utf-8").splitlines()
     assert len(summary) <= 15
-    assert summary[2].split()[-5:] == ["1", "0", "0", "0", "0"]  # the control is not counted
+    lines = [" ".join(line.split()) for line in summary]
+    assert "printed number 1 0 0 0 0" in lines and "stand-in 0 1 0 0 0" in lines
+    assert "Scan and Snap 1 0 0 0 0" in lines  # of the papers' own
     assert (results / "settings.yaml").read_text("utf-8") == "portable: false\nthreads: 1\n"

@@ -44,6 +44,12 @@ def test_readers_see_the_number_with_its_interval(written):
     assert interval(-0.001, nan, nan) == "0.00"
 
 
+def test_the_nulls_range_stands_beside_the_null_where_a_row_has_one():
+    table = tidy([{"L": 1, "null": 1.0, "null_low": 0.9, "null_high": 1.1}, {"L": 2}], ["L"])
+    assert list(table) == ["L", *VALUE_COLUMNS, "null_low", "null_high"]
+    assert table["null_high"].tolist()[0] == 1.1 and table["null_high"].isna()[1]
+
+
 def test_a_table_without_rows_has_its_columns():
     assert list(tidy([], ["L"])) == ["L", *VALUE_COLUMNS]
 

@@ -4,6 +4,7 @@ from math import inf, isnan, nan
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from onelayer.evidence.verdicts import effect, holm, judge, p_value
 
@@ -96,13 +97,25 @@ def test_a_bound_holds_where_the_whole_interval_does(ours, expected):
     [
         ((-0.3, -0.5, -0.1), "reproduced"),
         ((-0.3, -0.5, 0.1), "undecided"),
-        ((0.3, 0.0, 0.5), "opposite"),
+        ((-0.3, -0.5, -0.04), "undecided"),  # so little would not matter
+        ((0.3, 0.04, 0.5), "undecided"),
+        ((0.3, 0.05, 0.5), "opposite"),
         ((-0.01, -0.03, 0.01), "negligible"),
         ((-0.3,), "undecided"),  # a single run
     ],
 )
 def test_a_direction_is_judged_by_its_side(ours, expected):
     assert judge(row(*ours), {"rule": "direction", "side": -1, "matters": 0.05}) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "null_high", "expected"),
+    [(1.30, 1.20, "reproduced"), (1.30, 1.31, "undecided"), (1.01, 1.20, "negligible")],
+)
+def test_what_random_labels_give_as_well_shows_no_effect(value, null_high, expected):
+    ours = row(value, value - 0.02, value + 0.02, null=1.0)
+    ours |= {"null_low": 0.9, "null_high": null_high}
+    assert judge(ours, {"rule": "effect", "published": 1.32}) == expected
 
 
 def test_what_cannot_be_judged_says_why():
@@ -125,6 +138,14 @@ def test_p_is_a_twentieth_where_the_interval_ends_at_what_is_excluded():
     direction = {"rule": "direction", "side": 1}
     for n in (nan, 2, 5, 100):
         assert p_value(row(1, 0, 2, n=n), direction, "undecided") == pytest.approx(0.05)
+    t = stats.t(2)
+    p = p_value(row(2.5, 1.5, 3.5, n=3), direction, "reproduced")
+    assert p == pytest.approx(2 * t.sf(2.5 * t.ppf(0.975)))
+    for skewed in (row(1, 0, 4), row(-1, -4, 0)):  # the end between it and no effect
+        assert p_value(skewed, direction, "undecided") == pytest.approx(0.05)
+    matters = direction | {"matters": 1}
+    assert p_value(row(2, 1, 3), matters, "reproduced") == pytest.approx(0.05)
+    assert p_value(row(-2, -3, -1), matters, "opposite") == pytest.approx(0.05)
     effect_claim = {"rule": "effect", "published": 10}
     assert p_value(row(0, -1, 1), effect_claim, "negligible") == pytest.approx(0.05)
     assert isnan(p_value(row(1), direction, "undecided"))

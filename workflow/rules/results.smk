@@ -22,15 +22,9 @@ rule scoreboard:
         findings="results/findings.md",
     log:
         "results/logs/scoreboard.log",
-    benchmark:
-        "results/benchmarks/scoreboard.tsv"
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
-    threads: 1
-    resources:
-        mem_mb=500,
-        runtime=5,
     params:
         claims=CLAIMS,
         code=code("scoreboard"),
@@ -53,15 +47,9 @@ rule write_index:
         settings="results/settings.yaml",
     log:
         "results/logs/write_index.log",
-    benchmark:
-        "results/benchmarks/write_index.tsv"
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
-    threads: 1
-    resources:
-        mem_mb=500,
-        runtime=5,
     params:
         settings=dump(settings),
         # Of every rule that shows something: its caption, then its tables and figures.
@@ -70,6 +58,7 @@ rule write_index:
             for rule in workflow.rules
             if (files := [str(f) for f in rule.output if f.endswith((".csv", ".png"))])
         ],
+        credits=sorted({settings.corpora[n].credit for ns in settings.texts.values() for n in ns}),
         code=code("write_index"),
     message:
         "Write the index of all results"
@@ -84,7 +73,7 @@ rule sums:
         models=[
             f"results/models/{checkpoint}/model.safetensors"
             for name, model in settings.models.items()
-            if model.source == "pretrain" and name in settings.topic_structure.wikipedia.models
+            if model.source == "pretrain" and name in wikipedia.models
             for checkpoint in model.checkpoints(name)
         ],
         tables=[f"results/tables/{name}.csv" for name in TABLES],
@@ -95,10 +84,6 @@ rule sums:
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
-    threads: 1
-    resources:
-        mem_mb=100,
-        runtime=5,
     message:
         "Write the sums of weights and tables"
     shell:

@@ -19,6 +19,8 @@ from onelayer.errors import OnelayerError
 
 # Silent where stderr is no terminal.
 progress_bar = partial(tqdm, disable=None, leave=False)
+# Least seconds between two writings of a state; decides no number.
+STATE_EVERY = float(os.environ.get("ONELAYER_STATE_EVERY", 20))
 
 
 def resolve_device(device: str) -> str:
@@ -27,14 +29,13 @@ def resolve_device(device: str) -> str:
     Raises:
         OnelayerError: `cuda` was asked for and there is none.
     """
-    if device == "cuda" and not torch.cuda.is_available():
+    there = device != "cpu" and torch.cuda.is_available()
+    if device == "cuda" and not there:
         raise OnelayerError("device: cuda was asked for, but torch sees no GPU; use cpu or auto")
-    if device == "auto":
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-    if device == "cuda":
+    if there:
         # cuBLAS repeats itself to the bit only so, and reads this once, when it starts.
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-    return device
+    return "cuda" if there else "cpu"
 
 
 def to_device(values: np.ndarray | Tensor, device: str | torch.device) -> Tensor:
@@ -48,7 +49,7 @@ class Checkpoint:
 
     path: Path | None = None  # None where nothing is to be kept
     identity: str = ""  # what computation this is; only the same one may go on from the file
-    seconds: float = 20.0  # least time between two writings; decides no number
+    seconds: float = STATE_EVERY
     _written: float = field(default_factory=monotonic, init=False, repr=False)
 
     def part(self, name: object, identity: object = "") -> "Checkpoint":
@@ -59,8 +60,7 @@ class Checkpoint:
     def read(self) -> tuple[dict[str, Tensor], int] | None:
         """Tensors on the CPU and the steps done; None where there is nothing to go on from.
 
-        A file of another computation (other settings, other code) or a broken one counts as
-        nothing.
+        A file of another computation (other settings, other code) or a broken one is nothing.
         """
         if self.path is None or not self.path.exists():
             return None
@@ -69,8 +69,7 @@ class Checkpoint:
                 kept = json.loads((file.metadata() or {}).get("training", "{}"))
                 if kept.get("identity") != self.identity:
                     return None
-                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-                return tensors, kept["step"]
+                return {name: file.get_tensor(name) for name in file.keys()}, kept["step"]  # noqa: SIM118
         except (SafetensorError, OSError, ValueError):
             return None
 
@@ -96,8 +95,8 @@ class Checkpoint:
 
 def under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Tensors whose names begin with `prefix/`, without it."""
-    prefix = f"{prefix}/"
-    return {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
+    start = f"{prefix}/"
+    return {name.removeprefix(start): t for name, t in tensors.items() if name.startswith(start)}
 
 
 @dataclass(frozen=True)

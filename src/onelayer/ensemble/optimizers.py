@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-KINDS = ("sgd", "adam", "adamw")
+MOMENTS = {"sgd": ("momentum",), "adam": ("first", "second"), "adamw": ("first", "second")}
 PerRun = float | Sequence[float] | np.ndarray | Tensor
 
 
@@ -20,15 +20,11 @@ PerRun = float | Sequence[float] | np.ndarray | Tensor
 class Optimizer:
     """What updates the parameters; a number, or one number per run, wherever it says PerRun.
 
-    Attributes:
-        kind: `sgd`, `adam` or `adamw`, for the ensemble or one per run.
-        lr: learning rate, PerRun; or PerRun under each parameter's name (`lr_Y`, `lr_Z`).
-        momentum: of SGD, PerRun.
-        beta1, beta2, eps: of Adam and AdamW, PerRun.
-        weight_decay: PerRun, or under each parameter's name; the gradient of half the squared norm
-            for SGD and Adam, decoupled (multiplied with the learning rate) for AdamW.
-        schedule: factor on the learning rate at step t = 0, 1, ..., a number or one per run; None
-            keeps it constant. It must depend on t alone, so that training can resume.
+    `kind` is one of `MOMENTS`, for the ensemble or per run; `momentum` is of SGD, `beta1`, `beta2`
+    and `eps` are of Adam and AdamW. `lr` and `weight_decay` may be given under each parameter's
+    name. Weight decay is the gradient of half the squared norm for SGD and Adam, decoupled
+    (multiplied with the learning rate) for AdamW. `schedule` is a factor on the learning rate at
+    step t = 0, 1, ...; it must depend on t alone, so that training can resume.
     """
 
     kind: str | Sequence[str] = "sgd"
@@ -44,7 +40,7 @@ class Optimizer:
 class Updater:
     """An optimizer at work for so many steps on parameters [runs, ...], changed in place.
 
-    `state`, tensors [runs, ...] by name, is all that must be kept to go on later.
+    `state`, tensors [runs of a kind, ...] by name, is all that must be kept to go on later.
 
     Raises:
         ValueError: an unknown kind, a number of settings that is not the number of runs, a
@@ -55,19 +51,27 @@ class Updater:
         self.parameters = parameters
         any_parameter = next(iter(parameters.values()))
         self.runs, self.device = len(any_parameter), any_parameter.device
-        self.momentum = self._settings("momentum", optimizer.momentum, below=1)
-        self.beta1 = self._settings("beta1", optimizer.beta1, below=1)
-        self.beta2 = self._settings("beta2", optimizer.beta2, below=1)
-        self.eps = self._settings("eps", optimizer.eps)
-        self.lr = self._by_parameter("lr", optimizer.lr)
-        self.weight_decay = self._by_parameter("weight_decay", optimizer.weight_decay)
-        self.groups = self._groups(optimizer.kind)
-        self.decays = {name: bool((decay > 0).any()) for name, decay in self.weight_decay.items()}
-        self.state = self._empty_state()
-        self.factors = [
-            torch.as_tensor(optimizer.schedule(t), dtype=torch.float64).to(self.device)
-            for t in range(steps if optimizer.schedule else 0)
+        of = {
+            n: self._settings(n, getattr(optimizer, n), 1) for n in ("momentum", "beta1", "beta2")
+        }
+        of["eps"] = self._settings("eps", optimizer.eps)
+        lr = self._by_parameter("lr", optimizer.lr)
+        decay = self._by_parameter("weight_decay", optimizer.weight_decay)
+        kinds = [optimizer.kind] * self.runs if isinstance(optimizer.kind, str) else optimizer.kind
+        if unknown := sorted(set(kinds) - set(MOMENTS)):
+            raise ValueError(f"kind: unknown {', '.join(unknown)}; known: {', '.join(MOMENTS)}")
+        if len(kinds) != self.runs:
+            raise ValueError(f"kind: {len(kinds)} values for {self.runs} runs")
+        places = {kind: np.flatnonzero(np.array(kinds) == kind) for kind in MOMENTS}
+        self.groups = [
+            _Group(kind, self._rows(runs), parameters, of, lr, decay)
+            for kind, runs in places.items()
+            if len(runs)
         ]
+        self.state = dict(sorted(item for group in self.groups for item in group.state.items()))
+        times = range(steps if optimizer.schedule else 0)
+        factors = (torch.as_tensor(optimizer.schedule(t), dtype=torch.float64) for t in times)
+        self.factors = [factor.to(self.device) for factor in factors]
 
     def _settings(self, name: str, values: PerRun, below: float = np.inf) -> Tensor:
         """A setting as float64 [runs]."""
@@ -86,38 +90,17 @@ class Updater:
             raise ValueError(f"{name}: needs a value for each of {wanted}; found {given}")
         return {key: self._settings(f"{name}.{key}", value) for key, value in values.items()}
 
-    def _groups(self, kind: str | Sequence[str]) -> dict[str, slice | Tensor]:
-        """Which runs each kind updates; a slice where they lie together, so that nothing copies."""
-        kinds = [kind] * self.runs if isinstance(kind, str) else list(kind)
-        if len(kinds) != self.runs:
-            raise ValueError(f"kind: {len(kinds)} values for {self.runs} runs")
-        if unknown := sorted(set(kinds) - set(KINDS)):
-            raise ValueError(f"kind: unknown {', '.join(unknown)}; known: {', '.join(KINDS)}")
-        groups = {}
-        for name in KINDS:
-            rows = [run for run, of_run in enumerate(kinds) if of_run == name]
-            if rows and rows[-1] - rows[0] + 1 == len(rows):
-                groups[name] = slice(rows[0], rows[-1] + 1)
-            elif rows:
-                groups[name] = torch.tensor(rows, device=self.device)
-        return groups
-
-    def _empty_state(self) -> dict[str, Tensor]:
-        """The state before the first step: zeros, only for the runs and moments that need it."""
-        state = {}
-        for kind, rows in self.groups.items():
-            moments = ("first", "second")
-            if kind == "sgd":
-                moments = ("momentum",) if bool((self.momentum[rows] > 0).any()) else ()
-            for name, parameter in self.parameters.items():
-                for moment in moments:
-                    state[f"{name}.{moment}.{kind}"] = torch.zeros_like(parameter[rows])
-        return dict(sorted(state.items()))
+    def _rows(self, runs: np.ndarray) -> slice | Tensor:
+        """Places of runs; a slice where they lie together, so that nothing copies."""
+        if runs[-1] - runs[0] + 1 == len(runs):
+            return slice(int(runs[0]), int(runs[-1]) + 1)
+        return torch.from_numpy(runs).to(self.device)
 
     def forget(self, runs: Tensor) -> None:
         """Clear the state of frozen runs, bool [runs], so that nothing in it stays non-finite."""
-        for name, tensor in self.state.items():
-            tensor[runs[self.groups[name.rpartition(".")[2]]]] = 0
+        for group in self.groups:
+            for tensor in group.state.values():
+                tensor[runs[group.rows]] = 0
 
     @torch.no_grad()
     def update(self, gradients: Mapping[str, Tensor], step: int, alive: Tensor) -> None:
@@ -131,81 +114,74 @@ class Updater:
         factor = alive.to(torch.float64)
         if self.factors:
             factor = factor * self.factors[step]
-        for kind, rows in self.groups.items():
-            one = _Step(self, kind, rows, step, factor[rows])
-            update = one.sgd if kind == "sgd" else one.adam
-            for name, parameter in self.parameters.items():
-                part = parameter[rows]
-                update(name, part, gradients[name][rows])
-                if not isinstance(rows, slice):
-                    parameter[rows] = part
+        for group in self.groups:
+            group.update(self.parameters, gradients, step, factor[group.rows])
 
 
-class _Step:
-    """One step of one kind's runs.
+class _Group:
+    """The runs of one kind: their settings, [runs of the kind], and their moments.
 
-    Settings are small tensors [runs of the kind] in the parameters' type: made once for all
-    parameters, since a hundred of them would take as long as a parameter. A parameter's `part` of
-    these runs is updated in place.
+    Parameters share a tensor of learning rates where they have one, so that a step computes it
+    once: a hundred small tensors would take as long as a parameter.
     """
 
-    def __init__(self, owner: Updater, kind: str, rows: slice | Tensor, step: int, factor: Tensor):
-        self.owner, self.kind, self.rows, self.factor = owner, kind, rows, factor
-        self.dtype = next(iter(owner.parameters.values())).dtype
-        self.correction = 1.0
-        self._rates: dict[int, Tensor] = {}
-        if kind == "sgd":
-            self.momentum = owner.momentum[rows].to(self.dtype)
-        else:
+    def __init__(self, kind, rows, parameters, of, lr, decay) -> None:
+        self.kind, self.rows = kind, rows
+        self.dtype = next(iter(parameters.values())).dtype
+        self.beta1, self.beta2, self.eps = (of[n][rows] for n in ("beta1", "beta2", "eps"))
+        self.keep1, self.keep2 = ((1 - b).to(self.dtype) for b in (self.beta1, self.beta2))
+        self.momentum = of["momentum"][rows].to(self.dtype)
+        shared = {id(rates): rates[rows] for rates in lr.values()}
+        self.lr = {name: shared[id(rates)] for name, rates in lr.items()}
+        self.decay = {name: d[rows] for name, d in decay.items() if bool((d[rows] > 0).any())}
+        needed = MOMENTS[kind] if kind != "sgd" or bool((self.momentum > 0).any()) else ()
+        self.state = {
+            f"{name}.{moment}.{kind}": torch.zeros_like(parameter[rows])
+            for name, parameter in parameters.items()
+            for moment in needed
+        }
+
+    def update(self, parameters, gradients, step: int, factor: Tensor) -> None:
+        correction = 1.0
+        if self.kind != "sgd":
             # lr m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + eps), with the roots' factor moved
             # out of the large tensor.
-            beta1, beta2 = owner.beta1[rows], owner.beta2[rows]
-            root = (1 - beta2 ** (step + 1)).sqrt()
-            self.correction = root / (1 - beta1 ** (step + 1))
-            self.eps = (owner.eps[rows] * root).to(self.dtype)
-            self.keep1, self.keep2 = (1 - beta1).to(self.dtype), (1 - beta2).to(self.dtype)
+            root = (1 - self.beta2 ** (step + 1)).sqrt()
+            correction, eps = (
+                root / (1 - self.beta1 ** (step + 1)),
+                (self.eps * root).to(self.dtype),
+            )
+        # With schedule and bias correction; 0 for frozen runs.
+        rates = {id(lr): (lr * factor * correction).to(self.dtype) for lr in self.lr.values()}
+        for name, parameter in parameters.items():
+            part, gradient = parameter[self.rows], gradients[name][self.rows]
+            if name in self.decay and self.kind == "adamw":
+                kept = 1 - self.lr[name] * factor * self.decay[name]
+                part.mul_(_per_run(kept.to(self.dtype), part))
+            elif name in self.decay:
+                decay = self.decay[name].to(self.dtype)
+                gradient = gradient.addcmul(_per_run(decay, part), part)
+            change = (
+                self._sgd(name, gradient) if self.kind == "sgd" else self._adam(name, gradient, eps)
+            )
+            part.addcmul_(change, _per_run(rates[id(self.lr[name])], part), value=-1)
+            if not isinstance(self.rows, slice):
+                parameter[self.rows] = part
 
-    def sgd(self, name: str, part: Tensor, gradient: Tensor) -> None:
-        step = gradient = self._with_l2(name, part, gradient)
-        if (buffer := self.owner.state.get(f"{name}.momentum.sgd")) is not None:
-            momentum = per_run(self.momentum, part)
-            step = buffer.mul_(momentum).add_(gradient)
-        part.addcmul_(self._rate(name, part), step, value=-1)
-
-    def adam(self, name: str, part: Tensor, gradient: Tensor) -> None:
-        decay = self._decay(name)
-        if self.kind == "adam":
-            gradient = self._with_l2(name, part, gradient)
-        elif decay is not None:
-            kept = 1 - self.owner.lr[name][self.rows] * self.factor * decay
-            part.mul_(per_run(kept.to(self.dtype), part))
-        first = self.owner.state[f"{name}.first.{self.kind}"]
-        second = self.owner.state[f"{name}.second.{self.kind}"]
-        first.lerp_(gradient, per_run(self.keep1, part))
-        buffer = gradient.square()
-        second.lerp_(buffer, per_run(self.keep2, part))
-        torch.sqrt(second, out=buffer).add_(per_run(self.eps, part))
-        torch.div(first, buffer, out=buffer)
-        part.addcmul_(buffer, self._rate(name, part), value=-1)
-
-    def _rate(self, name: str, part: Tensor) -> Tensor:
-        """Learning rate with schedule and bias correction, 0 for frozen runs."""
-        lr = self.owner.lr[name]
-        if id(lr) not in self._rates:
-            self._rates[id(lr)] = (lr[self.rows] * self.factor * self.correction).to(self.dtype)
-        return per_run(self._rates[id(lr)], part)
-
-    def _decay(self, name: str) -> Tensor | None:
-        """Weight decay, None where it is 0 for all runs."""
-        return self.owner.weight_decay[name][self.rows] if self.owner.decays[name] else None
-
-    def _with_l2(self, name: str, part: Tensor, gradient: Tensor) -> Tensor:
-        decay = self._decay(name)
-        if decay is None:
+    def _sgd(self, name: str, gradient: Tensor) -> Tensor:
+        if (buffer := self.state.get(f"{name}.momentum.sgd")) is None:
             return gradient
-        return gradient.addcmul(per_run(decay.to(self.dtype), part), part)
+        return buffer.mul_(_per_run(self.momentum, buffer)).add_(gradient)
+
+    def _adam(self, name: str, gradient: Tensor, eps: Tensor) -> Tensor:
+        first, second = (self.state[f"{name}.{m}.{self.kind}"] for m in MOMENTS[self.kind])
+        first.lerp_(gradient, _per_run(self.keep1, first))
+        square = gradient.square()
+        second.lerp_(square, _per_run(self.keep2, second))
+        torch.sqrt(second, out=square).add_(_per_run(eps, square))
+        return torch.div(first, square, out=square)
 
 
-def per_run(values: Tensor, like: Tensor) -> Tensor:
+def _per_run(values: Tensor, like: Tensor) -> Tensor:
     """Values per run, [runs], shaped to go with all of a parameter [runs, ...]."""
     return values.reshape(-1, *(1,) * (like.ndim - 1))

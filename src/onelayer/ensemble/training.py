@@ -26,14 +26,13 @@ class Ensemble:
     Attributes:
         parameters: initial values by name, [runs, ...], all on one device and of one type; `train`
             works on copies.
-        batch: the data of step t = 0, 1, ..., in whatever form the objective reads. It must depend
-            on t alone (`RunRandom` does), so that training can resume, and give run i the same data
-            whatever else is in the ensemble.
+        batch: the data of step t = 0, 1, ..., as the objective reads it. It must depend on t alone
+            (`RunRandom` does), so that training can resume, and a run's data on that run alone.
         optimizer: updates and their settings.
-        loss: (parameters, batch) -> loss per run, [runs]; autograd does the rest. A run's loss may
-            depend on that run's parameters alone.
-        gradients: (parameters, batch) -> (loss per run, gradients by name), written by hand; in
-            place of `loss`. The gradients may be overwritten.
+        loss: (parameters, batch) -> loss per run, [runs], each of that run's parameters alone;
+            autograd does the rest.
+        gradients: (parameters, batch) -> (loss per run, gradients by name), in place of `loss`. The
+            gradients may be overwritten.
         labels: one line per run that names its settings, for messages; empty for 'run 0', ...
     """
 
@@ -50,8 +49,6 @@ class Ensemble:
         lengths = {name: len(tensor) for name, tensor in self.parameters.items()}
         if len(set(lengths.values())) != 1:
             raise ValueError(f"parameters: the run dimensions must agree, found {lengths}")
-        if len(self.labels) not in (0, self.runs):
-            raise ValueError(f"labels: {len(self.labels)} for {self.runs} runs")
 
     @property
     def runs(self) -> int:
@@ -67,8 +64,7 @@ class Trained:
         parameters: final values by name, [runs, ...].
         losses: float64 [recorded steps, runs], before the update of every `loss_every`-th step;
             NaN for a frozen run from the step on at which it was frozen.
-        observed: [observed steps, runs, ...] by name; rows of a frozen run hold what it was frozen
-            at.
+        observed: [observed steps, runs, ...] by name; a frozen run has what it was frozen at.
         observed_at: the steps of those rows: updates done, ascending.
         diverged_at: int64 [runs], the step at which loss or gradient was not finite and the run was
             frozen with the parameters it had; -1 for a run that went through.
@@ -99,16 +95,14 @@ def train(
         observe_at: after how many updates to observe; 0 is the start, `steps` the end.
         loss_every: the losses of steps 0, loss_every, 2 loss_every, ... are kept.
         execution: where to keep the state, and the progress bar; the device is where the parameters
-            are. If the file is there and is of this very training, training goes on from it. The
-            checkpoint's identity must say what cannot be seen from parameters, optimizer, labels
-            and steps, which are compared anyway: the settings of data and objective, the code.
+            are. The checkpoint's identity must say what parameters, optimizer, labels and steps do
+            not: the settings of data and objective, the code.
 
     Raises:
-        ValueError: settings that do not fit the runs; steps outside 0 .. `steps`; a loss that is
-            not one number per run.
+        ValueError: settings that do not fit the runs, or a loss that is not one number per run.
     """
     run = _Run(ensemble, steps, observe, observe_at, loss_every)
-    checkpoint = _identified(execution.checkpoint, ensemble, steps, run.observe_at, loss_every)
+    checkpoint = run.identified(execution.checkpoint, steps)
     first = run.restore(checkpoint)
     with _subnormals_as_zero():
         if first == 0 and not run.observed:  # a training of no steps may have a state, too
@@ -130,18 +124,10 @@ def train_in_chunks(
     execution: Execution = Execution(),
     **options: Any,
 ) -> Trained:
-    """Train more runs than fit in memory, chunk after chunk.
+    """Train more runs than fit in memory, at most `chunk` at a time; `options` are of `train`.
 
-    Each run is the same, to rounding, as in one large ensemble.
-
-    Args:
-        build: makes the ensemble of runs `slice(start, stop)`.
-        runs: number of runs in all.
-        chunk: most runs per ensemble.
-        steps: as `train`.
-        execution: as `train`; each chunk has a state of its own, and one bar is for the steps of
-            all.
-        **options: further arguments of `train`.
+    `build` makes the ensemble of runs `slice(start, stop)`; each run is the same, to rounding, as
+    in one large ensemble. Each chunk has a state of its own, and one bar is for the steps of all.
     """
     slices = [slice(start, min(start + chunk, runs)) for start in range(0, runs, chunk)]
     total = len(slices) * steps
@@ -153,46 +139,20 @@ def train_in_chunks(
         train(build(some), steps, execution=execution.part(number), **options)
         for number, some in enumerate(slices)
     ]
-    first = parts[0]
+    one = parts[0]
     return Trained(
-        parameters={n: torch.cat([p.parameters[n] for p in parts]) for n in first.parameters},
+        parameters={n: torch.cat([p.parameters[n] for p in parts]) for n in one.parameters},
         losses=torch.cat([part.losses for part in parts], dim=1),
-        observed={n: torch.cat([p.observed[n] for p in parts], dim=1) for n in first.observed},
-        observed_at=first.observed_at,
+        observed={n: torch.cat([p.observed[n] for p in parts], dim=1) for n in one.observed},
+        observed_at=one.observed_at,
         diverged_at=torch.cat([part.diverged_at for part in parts]),
     )
 
 
-def _identified(
-    checkpoint: Checkpoint,
-    ensemble: Ensemble,
-    steps: int,
-    observe_at: Sequence[int],
-    loss_every: int,
-) -> Checkpoint:
-    """The checkpoint with what it must agree on beside its own identity: the start and the plan."""
-    if checkpoint.path is None:
-        return checkpoint
-    optimizer = vars(ensemble.optimizer) | {"schedule": None}
-    if ensemble.optimizer.schedule is not None and steps:
-        # A function has no digest; a few of its values stand for it.
-        optimizer["schedule"] = [ensemble.optimizer.schedule(t) for t in (0, steps // 2, steps - 1)]
-    plan = (checkpoint.identity, steps, tuple(observe_at), loss_every, list(ensemble.labels))
-    plain = json.dumps([plan, optimizer], default=lambda numbers: torch.as_tensor(numbers).tolist())
-    digest = hashlib.sha256(plain.encode())
-    for name, tensor in sorted(ensemble.parameters.items()):
-        digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}".encode())
-        digest.update(tensor.detach().contiguous().cpu().numpy().tobytes())
-    return replace(checkpoint, identity=digest.hexdigest())
-
-
 @contextmanager
 def _subnormals_as_zero() -> Iterator[None]:
-    """Numbers below 1e-38 count as 0: processors take many times as long over them.
-
-    A softmax that is nearly one-hot is full of them. Afterwards they count as they did before.
-    """
-    # torch does not say how they count, but its arithmetic does.
+    """Numbers below 1e-38 count as 0: a softmax that is nearly one-hot is full of them, slowly."""
+    # torch does not say how they counted before, but its arithmetic does.
     before = bool(torch.tensor(1e-39) * 2 == 0)
     torch.set_flush_denormal(True)
     try:
@@ -225,9 +185,8 @@ class _Run:
         device = next(iter(self.values.values())).device
         self.updater = Updater(ensemble.optimizer, self.values, steps)
         self.diverged_at = torch.full((ensemble.runs,), -1, device=device)
-        self.losses = torch.full(
-            (-(-steps // loss_every), ensemble.runs), torch.nan, dtype=torch.float64, device=device
-        )
+        recorded = -(-steps // loss_every), ensemble.runs
+        self.losses = torch.full(recorded, torch.nan, dtype=torch.float64, device=device)
         self.observed: dict[str, list[Tensor]] = {}
 
     def advance(self, step: int) -> None:
@@ -251,9 +210,7 @@ class _Run:
                 return self.ensemble.gradients(self.values, batch)
         loss = self.ensemble.loss(self.parameters, batch)
         if loss.shape != (self.ensemble.runs,):
-            raise ValueError(
-                f"loss: needs one number per run, [{self.ensemble.runs}]; found {list(loss.shape)}"
-            )
+            raise ValueError(f"loss: needs a number for each run; found {list(loss.shape)}")
         # The sum keeps runs apart: the derivative of each loss with respect to its own run.
         of_all = torch.autograd.grad(loss.sum(), list(self.parameters.values()))
         return loss.detach(), dict(zip(self.parameters, of_all, strict=True))
@@ -274,6 +231,21 @@ class _Run:
             seen = self.observe(self.values) if self.observe else self.values
         for name, tensor in seen.items():
             self.observed.setdefault(name, []).append(tensor.detach().to("cpu", copy=True))
+
+    def identified(self, checkpoint: Checkpoint, steps: int) -> Checkpoint:
+        """The checkpoint with what a state must agree on besides: the start and the plan."""
+        if checkpoint.path is None:
+            return checkpoint
+        of = self.ensemble
+        # A function has no digest; a few values of the schedule stand for it.
+        optimizer = vars(of.optimizer) | {"schedule": self.updater.factors[:: steps // 2 or 1]}
+        plan = (checkpoint.identity, steps, self.observe_at, self.loss_every, list(of.labels))
+        plain = json.dumps([plan, optimizer], default=lambda x: torch.as_tensor(x).tolist())
+        digest = hashlib.sha256(plain.encode())
+        for name, tensor in sorted(of.parameters.items()):
+            digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}".encode())
+            digest.update(tensor.detach().contiguous().cpu().numpy().tobytes())
+        return replace(checkpoint, identity=digest.hexdigest())
 
     def state(self) -> Tensors:
         """Everything that the next step depends on, and everything kept so far."""

@@ -3,20 +3,34 @@
 import ast
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import pandas as pd
 import pydantic
 import yaml
 
 from onelayer.errors import OnelayerError
-from onelayer.evidence.tables import VALUE_COLUMNS, tidy
-from onelayer.evidence.verdicts import holm, judge, p_value
+from onelayer.evidence.tables import EXTRA_COLUMNS, VALUE_COLUMNS, tidy
+from onelayer.evidence.verdicts import VERDICTS, holm, judge, p_value
 from onelayer.settings.block import Block, Title, describe
 
 # Of the scoreboard. `p_holm` and the verdict of all of a paper's claims together: Holm (1979).
-KEYS = ["paper", "claim", "place", "kind", "rule", "table", "row"]
+KEYS = ["paper", "claim", "place", "kind", "counted", "rule", "table", "row"]
 KEYS += ["verdict", "p_holm", "verdict_together"]
+# What is counted apart from what; the first three are of the papers' own objects.
+GROUPS = ["printed number", "theorem", "direction", "stand-in", "control"]
+OWN = GROUPS[:3]
+
+
+def _query(text: str) -> str:
+    try:
+        ast.parse(text.strip(), mode="eval")
+    except SyntaxError as error:
+        raise ValueError(f"not a query ({error.msg})") from None
+    return text
+
+
+Query = Annotated[str, pydantic.AfterValidator(_query)]
 
 
 class Claim(Block):
@@ -26,42 +40,42 @@ class Claim(Block):
     claim: str  # in plain words
     place: str  # where the paper says it: theorem, section, figure
     table: str  # <folder>/<table> below results/tables
-    row: str  # pandas query that finds exactly one row of the table's CSV
+    row: Query  # pandas query that finds exactly one row of the table's CSV
     kind: Literal["paper", "theory", "analogue"]  # the papers' own object; a theorem; a stand-in
     rule: Literal["bound", "number", "direction", "effect"]  # `onelayer.evidence.verdicts.judge`
-    published: float | None = None  # what the paper prints; or where that stands:
-    reference: str | None = None  # a CSV file in workflow/reference,
-    key: str | None = None  # a pandas query that finds its row,
+    published: float | Literal["row"] | None = None  # what the paper prints; `row`: the row says it
+    reference: str | None = None  # or a CSV file in workflow/reference,
+    key: Query | None = None  # a pandas query that finds its row,
     column: str = "published"  # and its column
     side: Literal[1, -1] | None = None  # direction: above or below no effect
     unit: float | None = None  # effect of a control: the effect that it is a control of
     matters: float | None = None  # the smallest difference that would matter
-    tolerance: float | None = None  # how far from `published` still counts as it
+    tolerance: float | None = None  # how far from `published` still counts as it; else the row's
     null: float | None = None  # no effect, where the row does not measure it
-
-    @pydantic.field_validator("row", "key")
-    @classmethod
-    def _parses(cls, query: str) -> str:
-        try:
-            ast.parse(query.strip(), mode="eval")
-        except SyntaxError as error:
-            raise ValueError(f"not a query ({error.msg})") from None
-        return query
 
     @pydantic.model_validator(mode="after")
     def _complete(self) -> "Claim":
         if (self.reference is None) != (self.key is None):
             raise ValueError("`reference` and `key` go together")
-        number = [self.published, self.reference]
-        wanted = {"direction": [self.side], "effect": [*number, self.unit]}.get(self.rule, number)
-        if wanted.count(None) == len(wanted):
-            needs = "a `side`" if self.rule == "direction" else "`published` or `reference`"
-            raise ValueError(f"rule {self.rule} needs {needs}")
+        if self.rule == "direction" and self.side is None:
+            raise ValueError("rule direction needs a `side`")
+        number = [self.published, self.reference, self.unit if self.rule == "effect" else None]
+        if self.rule != "direction" and number.count(None) == len(number):
+            raise ValueError(f"rule {self.rule} needs `published` or `reference`")
         return self
+
+    @property
+    def counted(self) -> str:
+        """Which of `GROUPS` it is counted in."""
+        if self.unit is not None:  # random weights, in units of the effect that is controlled
+            return "control"
+        if self.kind == "paper":
+            return "direction" if self.rule == "direction" else "printed number"
+        return "theorem" if self.kind == "theory" else "stand-in"
 
 
 def load(file: Path, tables: Collection[str], references: Path) -> list[dict]:
-    """The claims as plain values, each with its published number.
+    """The claims as plain values, each with its published number and what it is counted as.
 
     Args:
         file: `claims.yaml`.
@@ -79,9 +93,7 @@ def load(file: Path, tables: Collection[str], references: Path) -> list[dict]:
     except OSError as error:
         raise OnelayerError(f"{file}: {error.strerror}") from None
     if not isinstance(entries, list):
-        raise OnelayerError(
-            f"{file.name}: must be a list of claims, found {type(entries).__name__}"
-        )
+        raise OnelayerError(f"{file.name}: must be a list, found {type(entries).__name__}")
     claims, names = [], set()
     for place, entry in enumerate(entries, 1):
         if isinstance(entry, dict):  # YAML reads the key `null` as no key
@@ -89,31 +101,29 @@ def load(file: Path, tables: Collection[str], references: Path) -> list[dict]:
         words = str(entry.get("claim", ""))[:60] if isinstance(entry, dict) else ""
         named = f"{file.name}: entry {place} ({words})"
         try:
-            claim = Claim.model_validate(entry).model_dump(exclude_none=True)
+            claim = Claim.model_validate(entry)
         except pydantic.ValidationError as error:
             raise OnelayerError(f"{named}: {describe(error.errors()[0], entry)}") from None
-        if claim["table"] not in tables:
-            raise OnelayerError(f"{named}: no rule makes the table {claim['table']}")
-        if (name := (claim["paper"], claim["claim"])) in names:
+        if claim.table not in tables:
+            raise OnelayerError(f"{named}: no rule makes the table {claim.table}")
+        if (claim.paper, claim.claim) in names:
             raise OnelayerError(f"{named}: an entry before it has the same words")
-        names.add(name)
-        if "reference" in claim:
-            claim["published"] = _published(named, claim, references / claim["reference"])
-        claims.append(claim)
+        names.add((claim.paper, claim.claim))
+        claims.append(claim.model_dump(exclude_none=True) | {"counted": claim.counted})
+        if claim.reference:
+            claims[-1]["published"] = _published(named, claim, references / claim.reference)
     return claims
 
 
-def _published(named: str, claim: Mapping, file: Path) -> float:
+def _published(named: str, claim: Claim, file: Path) -> float:
     if not file.is_file():
         raise OnelayerError(f"{named}: the published numbers {file} do not exist")
-    row = one_row(f"{named}: {file.name}", pd.read_csv(file), claim["key"])
-    if row is None or pd.isna(row.get(claim["column"])):
-        number = f"number in column {claim['column']} where {claim['key']}"
-        raise OnelayerError(f"{named}: {file.name} has no {number}")
-    try:
-        return float(row[claim["column"]])
-    except ValueError as error:
-        raise OnelayerError(f"{named}: {file.name}: {error}") from None
+    row = one_row(f"{named}: {file.name}", pd.read_csv(file), claim.key)
+    number = pd.to_numeric((row or {}).get(claim.column), errors="coerce")
+    if pd.isna(number):
+        wanted = f"number in column {claim.column} where {claim.key}"
+        raise OnelayerError(f"{named}: {file.name} has no {wanted}")
+    return float(number)
 
 
 def one_row(named: str, table: pd.DataFrame, query: str) -> dict | None:
@@ -141,23 +151,36 @@ def scoreboard(claims: Sequence[Mapping], tables: Mapping[str, pd.DataFrame]) ->
     Returns:
         `KEYS` and `onelayer.evidence.tables.VALUE_COLUMNS`.
     """
-    rows = []
-    for claim in claims:
-        row = None
-        if claim["table"] in tables:
-            named = f"claims.yaml ({claim['claim'][:60]}): {claim['table']}"
-            row = one_row(named, tables[claim["table"]], claim["row"])
-        verdict = judge(row, claim)
-        said = {name: claim[name] for name in KEYS[:7]} | {"verdict": verdict}
-        if "unit" in claim:  # random weights, in units of the effect that they are a control of
-            said["kind"] = "control"
-        said["p_holm"] = p_value(row, claim, verdict)  # adjusted below
-        measured = {} if row is None else {name: row[name] for name in VALUE_COLUMNS}
-        if pd.isna(measured.get("null")):
-            measured["null"] = claim.get("null")
-        rows.append(said | measured | {"published": claim.get("published")})
-    board = pd.DataFrame(rows)
+    board = tidy([_judged(claim, tables.get(claim["table"])) for claim in claims], KEYS)
     board["p_holm"] = board.groupby("paper")["p_holm"].transform(lambda p: holm(p.to_numpy()))
     kept = board["verdict"].where(board["p_holm"] <= 0.05, "undecided")
     board["verdict_together"] = kept.where(board["p_holm"].notna(), "")
-    return tidy(board, KEYS)
+    return board
+
+
+def _judged(claim: Mapping, table: pd.DataFrame | None) -> dict:
+    """A claim, the numbers of its row, and the verdict."""
+    named = f"claims.yaml ({claim['claim'][:60]}): {claim['table']}"
+    row = None if table is None else one_row(named, table, claim["row"])
+    own = row or {}
+    claim = {name: own[name] for name in ["tolerance"] if pd.notna(own.get(name))} | claim
+    if claim.get("published") == "row":
+        claim["published"] = own.get("published", float("nan"))
+        if row and not row["state"] and pd.isna(claim["published"]):
+            raise OnelayerError(f"{named}: {claim['row']}: the row has no published number")
+    verdict = judge(row, claim)
+    measured = {name: own[name] for name in (*VALUE_COLUMNS, *EXTRA_COLUMNS) if name in own}
+    if pd.isna(measured.get("null")):
+        measured["null"] = claim.get("null")
+    judged = {name: claim[name] for name in KEYS if name in claim} | measured
+    judged |= {"published": claim.get("published"), "verdict": verdict}
+    judged |= {"kind": "control"} if claim["counted"] == "control" else {}
+    return judged | {"p_holm": p_value(row, claim, verdict)}  # adjusted by `scoreboard`
+
+
+def counts(board: pd.DataFrame, by: str) -> pd.DataFrame:
+    """How many claims have which verdict, by a column of the scoreboard, [by, verdicts]."""
+    counted = pd.crosstab(board[by], board["verdict"])
+    order = GROUPS if by == "counted" else board[by].unique()
+    counted = counted.reindex([name for name in order if name in counted.index])
+    return counted.reindex(columns=list(VERDICTS), fill_value=0)

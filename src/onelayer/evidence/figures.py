@@ -43,14 +43,15 @@ def despine(*axes: Axes, left: bool = False, bottom: bool = False) -> None:
 def save(figure: Figure, pdf: Path, png: Path) -> None:
     """Write a figure without dates or software tags; in 255 colours, a third of the bytes."""
     figure.savefig(pdf, format="pdf", metadata={"CreationDate": None, "Producer": None})
+    figure.set_layout_engine("none")  # laid out once: a second time costs as much again
     drawn = io.BytesIO()
     figure.savefig(drawn, format="png")
     plt.close(figure)
     with Image.open(drawn) as image:
         places, palette = few_colours(np.asarray(image.convert("RGB")))
-    picture = Image.fromarray(places)
+        picture, dpi = Image.fromarray(places), image.info["dpi"]
     picture.putpalette(palette)
-    picture.save(png, "png", optimize=True, dpi=image.info["dpi"])
+    picture.save(png, "png", optimize=True, dpi=dpi)
 
 
 def few_colours(pixels: np.ndarray) -> tuple[np.ndarray, list[int]]:

@@ -16,6 +16,10 @@ LEVEL = 0.95  # of all intervals
 NONE = {"value": math.nan, "low": math.nan, "high": math.nan, "n": 0}
 
 
+def _estimate(value: float, low: float, high: float, n: int) -> dict[str, float]:
+    return {"value": float(value), "low": float(low), "high": float(high), "n": n}
+
+
 def mean(values: ArrayLike, least: float = -math.inf, most: float = math.inf) -> dict[str, float]:
     """The mean of independent runs, [n], with Student's interval: `value`, `low`, `high`, `n`.
 
@@ -23,13 +27,11 @@ def mean(values: ArrayLike, least: float = -math.inf, most: float = math.inf) ->
     of a share: the interval is cut there. A NaN among the values makes all three NaN.
     """
     values = np.asarray(values, dtype=np.float64)
-    n = len(values)
-    if n == 0:
+    if not (n := len(values)):
         return dict(NONE)
-    value = float(values.mean())
-    half = float(half_width(values.std(ddof=1), n)) if n > 1 else math.nan
-    low, high = np.clip([value - half, value + half], least, most)
-    return {"value": value, "low": float(low), "high": float(high), "n": n}
+    value = values.mean()
+    half = half_width(values.std(ddof=1), n) if n > 1 else math.nan
+    return _estimate(value, *np.clip([value - half, value + half], least, most), n)
 
 
 def half_width(deviation: float | Column, n: int | Column) -> float | Column:
@@ -44,15 +46,11 @@ def over_seeds(values: Column, low: float, high: float) -> tuple[float, float, f
     Donner 2008): Student's over the seeds, and `low`, `high`, that of the same mean over the data
     (documents, words) with the seeds held fixed. It errs on the wide side: 94 to 99% coverage in
     `tests/oracle/test_intervals.py`. With one seed the interval is that of the data.
-
-    Args:
-        values: one per seed, [seeds], all measured on the same data.
-        low, high: the interval of their mean over data, such as a bootstrap's percentiles.
     """
     of_seeds = mean(values)
-    if of_seeds["n"] == 1:
-        return of_seeds["value"], low, high
     value, half = of_seeds["value"], of_seeds["high"] - of_seeds["value"]
+    if of_seeds["n"] == 1:
+        return value, low, high
     below, above = max(value - low, 0.0), max(high - value, 0.0)
     return value, value - math.hypot(below, half), value + math.hypot(above, half)
 
@@ -73,7 +71,7 @@ def share(successes: int, n: int) -> dict[str, float]:
     """A share of n independent trials with Clopper and Pearson's interval."""
     low = betaincinv(successes, n - successes + 1, 0.025) if successes else 0.0
     high = betaincinv(successes + 1, n - successes, 0.975) if successes < n else 1.0
-    return {"value": successes / n, "low": float(low), "high": float(high), "n": n}
+    return _estimate(successes / n, low, high, n)
 
 
 def median(values: Column) -> dict[str, float]:
@@ -84,11 +82,11 @@ def median(values: Column) -> dict[str, float]:
     came is infinite.
     """
     ordered, n = np.sort(values), len(values)
-    if n == 0:
+    if not n:
         return dict(NONE)
     k = int((bdtr(np.arange(n // 2), n, 0.5) <= 0.025).sum())
-    low, high = (ordered[k - 1], ordered[n - k]) if k else (math.nan, math.nan)
-    return {"value": float(np.median(ordered)), "low": float(low), "high": float(high), "n": n}
+    ends = (ordered[k - 1], ordered[n - k]) if k else (math.nan, math.nan)
+    return _estimate(np.median(ordered), *ends, n)
 
 
 def percentile_interval(

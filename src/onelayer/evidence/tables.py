@@ -17,23 +17,29 @@ from onelayer.errors import OnelayerError
 # paper prints; the value of no effect, where it is measured; and what keeps the number from being
 # judged: "not reached", "undecided" (as with too few runs for an interval) or "".
 VALUE_COLUMNS = ["quantity", "value", "low", "high", "n", "published", "null", "state"]
-NUMBERS = VALUE_COLUMNS[1:-1]
+# Of tables that have them: where 95% of the null's draws lie, which is no part of the number's
+# interval, and how far from `published` still counts as it.
+EXTRA_COLUMNS = ["null_low", "null_high", "tolerance"]
+NUMBERS = [*VALUE_COLUMNS[1:-1], *EXTRA_COLUMNS]
 EMPTY = "–"  # for readers
 
 
 def tidy(rows: Sequence[dict] | pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     """Rows as a table of keys and `VALUE_COLUMNS`; what a row does not give is NaN, or "".
 
+    `EXTRA_COLUMNS` are there where a row gives them.
+
     Raises:
         ValueError: a row has another column.
     """
     table = pd.DataFrame(rows)
-    columns = [*keys, *VALUE_COLUMNS]
+    extra = [name for name in EXTRA_COLUMNS if name in table and name not in keys]
+    columns = [*keys, *VALUE_COLUMNS, *extra]
     if unknown := sorted(set(table.columns) - set(columns)):
         raise ValueError(f"columns {unknown} are neither keys nor value columns")
     table = table.reindex(columns=columns)
-    types = dict.fromkeys(NUMBERS, float) | {"state": object}
-    return table.astype(types).fillna({"state": ""})
+    types = {name: float for name in NUMBERS if name in table and name not in keys}
+    return table.astype(types | {"state": object}).fillna({"state": ""})
 
 
 def write(
@@ -53,11 +59,11 @@ def write(
     """
     # Nine significant digits: more than any interval needs, and the same text on every run.
     table.to_csv(csv, index=False, float_format="%.9g", lineterminator="\n")
-    shown = row_by_row(table) if shown is None else shown
+    shown = _row_by_row(table) if shown is None else shown
     lines = [f"# {markdown(title)}", "", markdown_table(shown), ""]
     lines += [*(f"- {markdown(note)}" for note in notes), ""]
     md.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
-    tex.write_text(latex_table(shown, title, notes), encoding="utf-8")
+    tex.write_text(_latex_table(shown, title, notes), encoding="utf-8")
 
 
 def read(csv: Path) -> pd.DataFrame:
@@ -72,7 +78,7 @@ def read(csv: Path) -> pd.DataFrame:
     return table.fillna({"state": ""})
 
 
-def row_by_row(table: pd.DataFrame) -> pd.DataFrame:
+def _row_by_row(table: pd.DataFrame) -> pd.DataFrame:
     """A tidy table for readers: keys, quantity, the number with its interval."""
     keys = table.columns[: table.columns.get_loc("quantity") + 1]
     numbers = zip(table["value"], table["low"], table["high"], strict=True)
@@ -111,21 +117,22 @@ def markdown_table(table: pd.DataFrame) -> str:
 _LATEX = {symbol: f"\\{symbol}" for symbol in "&%$#_{}"}
 _LATEX |= {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 _LATEX |= {"−": "$-$", "–": "--", "×": r"$\times$", "≥": r"$\geq$", "≤": r"$\leq$", "±": r"$\pm$"}
-_LATEX |= {"≈": r"$\approx$", "²": "$^2$", "₀": "$_0$", "γ": r"$\gamma$", "δ": r"$\delta$"}
-_LATEX |= {"ε": r"$\varepsilon$", "η": r"$\eta$", "λ": r"$\lambda$", "σ": r"$\sigma$"}
-_LATEX |= {"τ": r"$\tau$"}
+_LATEX |= {"≈": r"$\approx$", "²": "$^2$", "₀": "$_0$"}
+_GREEK = {"γ": "gamma", "δ": "delta", "ε": "varepsilon", "η": "eta", "λ": "lambda"}
+_GREEK |= {"σ": "sigma", "τ": "tau"}
+_LATEX |= {letter: f"$\\{name}$" for letter, name in _GREEK.items()}
 
 
-def latex(text: object) -> str:
+def _latex(text: object) -> str:
     """Text as LaTeX sets it, in one line."""
     return " ".join(str(text).split()).translate(str.maketrans(_LATEX))
 
 
-def latex_table(table: pd.DataFrame, title: str, notes: Sequence[str]) -> str:
+def _latex_table(table: pd.DataFrame, title: str, notes: Sequence[str]) -> str:
     """A table of texts in LaTeX, as wide as the page's text and no wider."""
-    style = {"caption": latex(title), "position": "tbp", "column_format": "l" * table.shape[1]}
-    body = table.map(latex).rename(columns=latex).to_latex(index=False, escape=False, **style)
+    style = {"caption": _latex(title), "position": "tbp", "column_format": "l" * table.shape[1]}
+    body = table.map(_latex).rename(columns=_latex).to_latex(index=False, escape=False, **style)
     body = body.replace("\\begin{tabular}", "\\resizebox{\\textwidth}{!}{%\n\\begin{tabular}")
     body = body.replace("\\end{tabular}", "\\end{tabular}}")
-    below = "".join(f"\\par\\footnotesize {latex(note)}\n" for note in notes)
+    below = "".join(f"\\par\\footnotesize {_latex(note)}\n" for note in notes)
     return "% needs booktabs and graphicx\n" + body.replace("\\end{table}", below + "\\end{table}")

@@ -1,4 +1,4 @@
-"""The one rule that judges a measured number against a claim of a paper.
+"""The one rule that judges a measured number against a claim of a paper (docs/verdicts.md).
 
 An effect is measured in units of the published one: (ours - null) / (published - null), where
 `null` means 'no effect': the row's own, where it was measured, else the claim's. Its 95% interval
@@ -6,19 +6,22 @@ decides. A direction without a number, a bound and a theorem's number are judged
 """
 
 from collections.abc import Mapping, Sequence
-from math import isnan, nan
+from math import copysign, isnan, nan
 
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 VERDICTS = {
     "reproduced": "the interval reaches the published effect and excludes no effect; without a "
-    "number, all of it is on the claimed side; at most the bound",
+    "number, all of it is on the claimed side, by more than what matters; at most the bound",
     "smaller": "the interval lies between no effect and the published one",
     "larger": "the interval lies beyond the published effect",
-    "negligible": "the interval lies within a tenth of the published effect around none",
-    "opposite": "the interval lies on the other side of no effect; above the bound",
-    "undecided": "the interval is too wide to say any of these",
+    "negligible": "the interval lies within a tenth of the published effect around none; without a "
+    "number, within what matters",
+    "opposite": "the interval lies on the other side of no effect, without a number by more than "
+    "what matters; above the bound",
+    "undecided": "the interval is too wide to say any of these, or the number lies within the "
+    "range of its own null",
     "not reached": "the run did not get there: it diverged, stood still or ended too early",
     "not run": "not measured",
 }
@@ -29,13 +32,14 @@ def judge(row: Mapping | None, claim: Mapping) -> str:
     """The verdict on a claim, one of `VERDICTS`.
 
     Args:
-        row: the row that decides, with `value`, `low`, `high`, `null` and `state`; None for none.
-            Without an interval the value alone decides, but for a direction.
+        row: the row that decides, with `value`, `low`, `high`, `null` and `state`, and maybe the
+            null's range `null_low`, `null_high`; None for none. Without an interval the value alone
+            decides, but for a direction.
         claim: an entry of `claims.yaml`. Its `rule` is one of:
             bound: ours is at most `published`.
             number: a theorem's, of which no value means 'no effect'; undecided where half of the
                 interval is wider than `matters` (a tenth of `published`).
-            direction: ours is on the `side` (1, -1) of `null`; negligible within `matters` of it.
+            direction: ours is on the `side` (1, -1) of `null` by more than `matters`.
             effect: ours reaches `published` from `null`; or reaches `unit`, the effect that a
                 control is a control of.
             `tolerance`: how far from `published` still counts as it, such as its rounding.
@@ -44,31 +48,32 @@ def judge(row: Mapping | None, claim: Mapping) -> str:
         return "not run"
     if row["state"]:
         return row["state"]
-    published = claim.get("published", nan)
+    rule, published = claim["rule"], claim.get("published", nan)
     tolerance = claim.get("tolerance", 0) * (1 + 1e-9)  # float64 has no last digit to spare
     low, high = _ends(row)
-    if claim["rule"] == "bound":
+    if rule == "bound":
         return "reproduced" if high <= published else "opposite" if low > published else "undecided"
-    if claim["rule"] == "number":
+    if rule == "number":
         if published < 0:  # larger is what goes further on the published number's side of 0
             low, high, published = -high, -low, -published
         if low - tolerance > published or high + tolerance < published:
             return "larger" if low > published else "smaller"
         matters = claim.get("matters", TENTH * published)
         return "reproduced" if (high - low) / 2 <= matters + tolerance else "undecided"
-    direction = claim["rule"] == "direction"
-    if direction and isnan(row["low"]):
-        return "undecided"
-    if abs(unit := _unit(row, claim)) <= tolerance:  # nothing is a share of what was rounded away
-        return "undecided"
+    unit, near = _unit(row, claim), _near(claim)
+    if (rule == "direction" and isnan(row["low"])) or abs(unit) <= tolerance:
+        return "undecided"  # one run; nothing is a share of what was rounded away
     _, low, high = effect(row, claim)
-    near = claim.get("matters", 0) if direction else TENTH
     if -near <= low and high <= near:
         return "negligible"
+    if row.get("null_low", nan) <= row["value"] <= row.get("null_high", nan):
+        return "undecided"
+    if rule == "direction":
+        return "reproduced" if low > near else "opposite" if high <= -near else "undecided"
     if low <= 0:
-        return "opposite" if high < 0 or (direction and high == 0) else "undecided"
+        return "opposite" if high < 0 else "undecided"
     slack = tolerance / abs(unit)
-    if direction or low - slack <= 1 <= high + slack:
+    if low - slack <= 1 <= high + slack:
         return "reproduced"
     return "larger" if low > 1 else "smaller"
 
@@ -95,11 +100,16 @@ def _unit(row: Mapping, claim: Mapping) -> float:
     return claim["unit"] if "unit" in claim else claim["published"] - _null(row, claim)
 
 
+def _near(claim: Mapping) -> float:
+    """An effect at most so large is next to none."""
+    return claim.get("matters", 0) if claim["rule"] == "direction" else TENTH
+
+
 def p_value(row: Mapping | None, claim: Mapping, verdict: str) -> float:
     """How surprising the row would be if what its verdict excludes were true; NaN: no test.
 
-    Excluded is no effect; by 'negligible' one of a tenth (of a direction: what matters) on either
-    side. The law is Student's t of `n` - 1 degrees of freedom, the normal one without `n`.
+    Excluded is no effect, of a direction one that does not matter; by 'negligible' one that does,
+    on either side. The law is Student's t of `n` - 1 degrees of freedom, or the normal one.
     """
     rule = claim["rule"]
     if verdict in ("not run", "not reached") or rule in ("bound", "number"):
@@ -107,10 +117,10 @@ def p_value(row: Mapping | None, claim: Mapping, verdict: str) -> float:
     if isnan(row["low"]) or not row["high"] > row["low"] or not _unit(row, claim):
         return nan
     share, low, high = effect(row, claim)
-    edges = (0.0,)
-    if verdict == "negligible":
-        near = claim.get("matters", 0) if rule == "direction" else TENTH
-        edges = -near, near
+    near = _near(claim)
+    edges = (-near, near) if verdict == "negligible" else (0.0,)
+    if rule == "direction" and verdict != "negligible":
+        edges = (copysign(near, share),)
     halves = [share - low if edge < share else high - share for edge in edges]
     apart = [abs(share - e) / half for e, half in zip(edges, halves, strict=True) if half > 0]
     if not apart:

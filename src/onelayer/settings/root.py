@@ -1,7 +1,7 @@
 """The whole of `config.yaml` as one typed model, and one line for each fault in it."""
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Self
 
 import pydantic
@@ -35,36 +35,36 @@ class Settings(Block):
     decision_lists: DecisionListSettings  # anonymous authors
     local_to_global: LocalToGlobalSettings  # Makkuva et al. (2024)
 
+    @property
+    def texts(self) -> dict[str, list[str]]:
+        """Names of the corpora that are read, by the key that names them."""
+        of, text = self.topic_structure, self.scan_snap.language_model
+        trainings = [training.corpus or text.corpus for training in text.trainings]
+        return {
+            "topic_structure.wikipedia.corpus": [of.wikipedia.corpus],
+            "topic_structure.sensitivity.corpus": [of.sensitivity.corpus or of.wikipedia.corpus],
+            "scan_snap.language_model.corpus": [text.corpus],
+            "scan_snap.language_model.trainings": trainings,
+            "pretraining.corpus": [self.pretraining.corpus],
+        }
+
     @pydantic.model_validator(mode="after")
     def _names_are_known(self) -> Self:
-        pretrained = [n for n, model in self.models.items() if model.source == "pretrain"]
-        text, wikipedia = self.scan_snap.language_model, self.topic_structure.wikipedia
-        sensitivity = self.topic_structure.sensitivity
-        named = [
-            ("topic_structure.wikipedia.corpus", [wikipedia.corpus], self.corpora),
-            (
-                "topic_structure.sensitivity.corpus",
-                [sensitivity.corpus or wikipedia.corpus],
-                self.corpora,
+        of = self.topic_structure
+        named = {key: (names, self.corpora) for key, names in self.texts.items()} | {
+            "topic_structure.wikipedia.models": (of.wikipedia.models, self.models),
+            "topic_structure.wikipedia.reading.models": (of.wikipedia.reading.models, self.models),
+            "topic_structure.wikipedia.inputs.models": (
+                of.wikipedia.inputs.models,
+                {name for name, model in self.models.items() if model.source == "pretrain"},
             ),
-            ("scan_snap.language_model.corpus", [text.corpus], self.corpora),
-            (
-                "scan_snap.language_model.trainings",
-                [t.corpus or text.corpus for t in text.trainings],
-                self.corpora,
-            ),
-            ("pretraining.corpus", [self.pretraining.corpus], self.corpora),
-            ("topic_structure.wikipedia.models", wikipedia.models, self.models),
-            ("topic_structure.wikipedia.reading.models", wikipedia.reading.models, self.models),
-            ("topic_structure.wikipedia.inputs.models", wikipedia.inputs.models, pretrained),
-            ("topic_structure.sensitivity.models", sensitivity.models, self.models),
-            ("topics.words.single_piece_in", self.topics.words.single_piece_in, self.models),
-        ]
-        for key, names, known in named:
+            "topic_structure.sensitivity.models": (of.sensitivity.models, self.models),
+            "topics.words.single_piece_in": (self.topics.words.single_piece_in, self.models),
+        }
+        for key, (names, known) in named.items():
             for name in names:
                 if name not in known:
-                    all_known = ", ".join(sorted(known))
-                    hint = nearest(name, known)
+                    hint, all_known = nearest(name, known), ", ".join(sorted(known))
                     raise ValueError(f"{key}: unknown name {shown(name)}{hint}; known: {all_known}")
         return self
 
@@ -72,26 +72,18 @@ class Settings(Block):
     def _values_go_together(self) -> Self:
         if self.portable and (key := next(_on_gpu(self), None)):
             raise ValueError(f"{key}: cuda; a portable run computes on the CPU (cpu or auto)")
+        wikipedia, of_inputs = self.topic_structure.wikipedia, "topic_structure.wikipedia.inputs"
+        arms = wikipedia.inputs.models
+        if arms and not any(self.models[name].inputs for name in arms):
+            found = ", ".join(arms)
+            raise ValueError(f"{of_inputs}.models: at least one must have `inputs`, found {found}")
         longest, most = self.pretraining.size.longest, self.probe.attention.max_tokens
-        wikipedia = self.topic_structure.wikipedia
-        if wikipedia.inputs.models and not any(
-            self.models[n].inputs for n in wikipedia.inputs.models
-        ):
-            raise ValueError(
-                "topic_structure.wikipedia.inputs.models: at least one must have `inputs`, found "
-                f"{', '.join(wikipedia.inputs.models)}"
-            )
-        probed = [
-            *wikipedia.models,
-            *wikipedia.inputs.models,
-            *self.topic_structure.sensitivity.models,
-        ]
-        made_here = [name for name in probed if self.models[name].source == "pretrain"]
-        if made_here and most > longest:
-            raise ValueError(
-                f"probe.attention.max_tokens: {most}; {made_here[0]} reads at most "
-                f"pretraining.size.longest tokens, {longest}"
-            )
+        for name in [*wikipedia.models, *arms, *self.topic_structure.sensitivity.models]:
+            if self.models[name].source == "pretrain" and most > longest:
+                raise ValueError(
+                    f"probe.attention.max_tokens: {most}; {name} reads at most "
+                    f"pretraining.size.longest tokens, {longest}"
+                )
         return self
 
 
@@ -99,8 +91,7 @@ def _on_gpu(part: object, *path: str) -> Iterator[str]:
     """Keys of all devices in settings that are `cuda`."""
     if isinstance(part, Computing) and part.device == "cuda":
         yield ".".join([*path, "device"])
-    inside: Iterable = dict(part).items() if isinstance(part, Block | dict) else ()
-    for key, value in inside:
+    for key, value in dict(part).items() if isinstance(part, Block | dict) else ():
         yield from _on_gpu(value, *path, str(key))
 
 
