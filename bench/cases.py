@@ -167,8 +167,7 @@ def scan_snap(share: float) -> list[Way]:
         return torch.where(slots < 10, slots, slots + 10 * classes[:, None])
 
     def loss(Y: Tensor, Z: Tensor, task: data.Task, one_hot: bool, step: int) -> Tensor:
-        drawn, bounds = map(torch.from_numpy, data.draw_counts(task, 0, step))
-        classes = torch.arange(task.classes).repeat_interleave(bounds.diff())
+        drawn, classes = map(torch.from_numpy, data.draw_counts(task, 0, step))
         slots = torch.arange(20).repeat(task.batch).repeat_interleave(drawn.flatten())
         tokens, query = token(slots.view(task.batch, -1), classes), task.contextual + classes // 2
         if one_hot:
@@ -245,7 +244,7 @@ def topic_structure(share: float) -> list[Way]:
 def text_model(share: float) -> list[Way]:
     """The language model of Fig. 7, three seeds; dropout is drawn anew, so not compared."""
     steps, block = max(2, round(15 * share)), SETTINGS.scan_snap.language_model.of("gentle")
-    block = block.model_copy(update={"iterations": steps, "measure_every": steps, "maps_at": [0]})
+    block = block.model_copy(update={"iterations": steps, "measure_every": steps})
     V, d, h, T = block.vocabulary, block.width, block.hidden, block.length
     drawn, names = np.random.default_rng(0).integers(V, size=40_000), [str(k) for k in range(V)]
     read = text.Text(names, drawn, drawn[: 2 * T + 2].reshape(2, -1))

@@ -31,16 +31,10 @@ def simulate(settings: SimulationSettings, execution: Execution = Execution()) -
     """
     grid = itertools.product(range(settings.seeds), settings.lr_Z, settings.lr_Y_multiplier)
     runs = pd.DataFrame(grid, columns=["seed", "lr_Z", "lr_Y_multiplier"])
-    tables = [
-        _simulate_size(
-            settings,
-            Task(num_last, settings.next_per_last, settings.length, settings.batch),
-            runs,
-            execution.part(num_last),
-        )
-        for num_last in settings.num_last
-    ]
-    return pd.concat(tables, ignore_index=True)
+    return pd.concat(
+        [_simulate(settings, m, runs, execution.part(m)) for m in settings.num_last],
+        ignore_index=True,
+    )
 
 
 def simulate_slower(
@@ -54,20 +48,14 @@ def simulate_slower(
     return pd.concat(tables, names=["slower"]).droplevel(-1).reset_index()
 
 
-def chunk_size(pairs: int) -> int:
-    """Runs per ensemble: whole streams of a run per pair of rates, or an equal part of one."""
-    if pairs <= CHUNK:
-        return pairs * (CHUNK // pairs)
-    return next(pairs // n for n in range(2, pairs + 1) if pairs % n == 0 and pairs // n <= CHUNK)
-
-
-def _simulate_size(
-    settings: SimulationSettings, task: Task, runs: pd.DataFrame, execution: Execution
+def _simulate(
+    settings: SimulationSettings, num_last: int, runs: pd.DataFrame, execution: Execution
 ) -> pd.DataFrame:
+    task = Task(num_last, settings.next_per_last, settings.length, settings.batch)
     trained = train_in_chunks(
         lambda part: _ensemble(settings, task, runs.iloc[part]),
         len(runs),
-        chunk_size(len(runs) // settings.seeds),
+        CHUNK,
         settings.observed[-1],
         observe=lambda parameters: {"c": model.contextual_attention(task, parameters["Z"])},
         observe_at=settings.observed,
@@ -79,19 +67,17 @@ def _simulate_size(
         [trained.observed_at, range(c.shape[1]), range(c.shape[2])],
         names=["iteration", "run", "sequence_class"],
     )
-    trainings = runs.assign(num_last=task.num_last, diverged_at=trained.diverged_at.numpy())
+    trainings = runs.assign(num_last=num_last, diverged_at=trained.diverged_at.numpy())
     table = pd.DataFrame(c.reshape(-1, SLOTS), axes, ATTENTION).join(trainings, on="run")
     return table.reset_index()[[*KEYS, *ATTENTION, "diverged_at"]]
 
 
 def _ensemble(settings: SimulationSettings, task: Task, runs: pd.DataFrame) -> Ensemble:
-    """Some runs of one size: whole streams, or a part of one, as `chunk_size` makes them."""
-    streams = runs["seed"].unique().tolist()
-    lr_Z = torch.tensor(runs["lr_Z"].to_numpy())
+    seeds, lr_Z = runs["seed"].tolist(), torch.tensor(runs["lr_Z"].to_numpy())
     lr_Y = lr_Z * torch.tensor(runs["lr_Y_multiplier"].to_numpy())
     return Ensemble(
-        model.initial_parameters(task, runs["seed"].tolist(), settings.initial),
-        functools.partial(model.read_batch, task, streams, torch.float32),
+        model.initial_parameters(task, seeds, settings.initial),
+        functools.partial(model.read_batch, task, seeds),
         Optimizer("sgd", lr={"Y": lr_Y, "Z": lr_Z}, momentum=settings.momentum),
         gradients=model.gradients,
         labels=[

@@ -13,8 +13,7 @@ from onelayer.settings.scan_snap import LanguageModelSettings
 from onelayer.text.corpus.articles import tokens
 
 UNKNOWN, END = "<unk>", "<eos>"  # ids 0 and 1; an article ends with END
-# Ranks by training frequency, the most frequent first, each with the rank that it begins at.
-FREQUENCY_BINS = {"1–10": 1, "11–100": 11, "101–1000": 101, "1001+": 1001}
+FIRST_RANKS = 1, 11, 101, 1001  # of frequency bins, by rank in the training part
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,10 +31,20 @@ class Text:
         return inputs[(inputs == 0).sum(axis=1).argmin()]
 
     @property
-    def bins(self) -> np.ndarray:
-        """Which of `FREQUENCY_BINS` each id lies in, int64 [vocabulary]; -1 for special ids."""
-        rank = np.arange(len(self.vocabulary)) - 1
-        return np.searchsorted(list(FREQUENCY_BINS.values()), rank, side="right") - 1
+    def bins(self) -> list[str]:
+        """Ranges of frequency ranks, the most frequent first; then UNKNOWN, all rarer tokens."""
+        known = len(self.vocabulary) - 2
+        first = [rank for rank in FIRST_RANKS if rank <= known]
+        last = [*(rank - 1 for rank in first[1:]), known]
+        return [*(f"{a}–{b}" for a, b in zip(first, last, strict=True)), UNKNOWN]
+
+    @property
+    def bin_of(self) -> np.ndarray:
+        """The place in `bins` of each id, int64 [vocabulary]; -1 for END."""
+        ranks = np.arange(len(self.vocabulary)) - 1
+        found = np.searchsorted(FIRST_RANKS, ranks, side="right") - 1
+        found[0] = len(self.bins) - 1
+        return found
 
 
 def encode(articles: pd.DataFrame, settings: LanguageModelSettings) -> Text:
