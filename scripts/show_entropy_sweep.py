@@ -48,32 +48,16 @@ def table(cells: pd.DataFrame, runs: pd.DataFrame, published: pd.DataFrame) -> p
 def shown(cells: pd.DataFrame) -> pd.DataFrame:
     """A row per size and lr_Z, a column per multiplier: ours and the published value."""
     halves = (cells["high"] - cells["low"]) / 2
-    ours, half, paper, std = (
-        values.map(lambda x: number(x, 3))
-        for values in (cells["value"], halves, cells["published"], cells["published_std"])
-    )
-    text = (ours + " ± " + half).where(cells["value"].notna(), "–")
-    text += ("; paper " + paper + " ± " + std).where(cells["published"].notna(), "")
-    grid = cells.assign(text=text).pivot(
-        index=["num_last", "lr_Z"], columns="lr_Y_multiplier", values="text"
-    )
-    grid = grid.rename(columns="lr_Y/lr_Z = {:.15g}".format).rename_axis(columns=None)
-    grid = grid.rename_axis(["query tokens", "lr_Z"]).fillna("–").reset_index()
-    return grid.assign(**{"query tokens": grid["query tokens"].map("{:g}".format)}).astype(str)
-
-
-def summary(rows: pd.DataFrame) -> list[str]:
-    """All cells together, in one sentence."""
-    value = rows.set_index("quantity")["value"]
-    if "entropy_z_close" not in value:
-        return []
-    return [
-        f"{value['entropy_z_close']:.0%} of the cells are within 2 standard errors of the "
-        "published mean (Welch; chance alone: about 95%), none further than "
-        f"{value['entropy_z_largest']:.2f}; mean absolute difference "
-        f"{value['entropy_distance']:.4f} nats, correlation {value['entropy_correlation']:.3f}; "
-        f"our change by training is {value['entropy_slope']:.3f} times the published one."
-    ]
+    numbers = cells["value"], halves, cells["published"], cells["published_std"]
+    ours, half, paper, std = (values.map(lambda x: number(x, 3)) for values in numbers)
+    rows = "query tokens: " + cells["num_last"].map("{:g}, lr_Z = ".format)
+    rows += cells["lr_Z"].map("{:.15g}".format)
+    columns = cells["lr_Y_multiplier"].map("lr_Y/lr_Z = {:.15g}".format)
+    text = ours + " ± " + half + "; paper " + paper + " ± " + std
+    text = text.str.removeprefix("– ± –; ")  # not run
+    grid = pd.DataFrame({"cell": rows, "of": columns, "text": text})
+    grid = grid.pivot(index="cell", columns="of", values="text").rename_axis(columns=None)
+    return grid.loc[rows.unique(), columns.unique()].fillna("–").reset_index()
 
 
 def draw(cells: pd.DataFrame) -> plt.Figure:
@@ -130,5 +114,5 @@ with job(snakemake) as step:
     cells = entropies.cells(runs, published)
     rows = table(cells, runs, published)
     title = "Scan and Snap: entropy of attention (nats) against learning rates"
-    step.save_table(rows, title=title, shown=shown(cells), notes=[*summary(rows), *NOTES])
+    step.save_table(rows, title=title, shown=shown(cells), notes=NOTES)
     step.save_figure(draw(cells))

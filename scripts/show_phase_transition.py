@@ -10,25 +10,18 @@ figure's rates T is hardly more than that, and its exponents say little about th
 import pandas as pd
 
 from onelayer.evidence.figures import MARKERS, PALETTE, SEQUENTIAL, despine, plt
-from onelayer.evidence.tables import interval, tidy
+from onelayer.evidence.tables import tidy
 from onelayer.job import job
-from onelayer.scan_snap.measures import over_runs, transition_exponents, transition_times
+from onelayer.scan_snap.measures import over_runs, transition_exponents, transition_times, wide
 
 KEYS = ["simulation", "slower", "lr_Z", "lr_Y"]
-COLUMNS = {
-    "lr_Y_exponent": "exponent of lr_Y",
-    "lr_Z_exponent": "exponent of lr_Z",
-    "sum_of_exponents": "sum; flow: -1",
-    "momentum_delay": "momentum's delay / time",
-}
 NOTES = [
     "Time of the transition: the iteration at which attention c moves fastest. Exponents: slopes "
     "of its logarithm on the logarithms of both rates together, in each seed. Mean over seeds with "
     "its 95% interval (Student's t).",
-    "'slower': what the rates are divided by. In the limit of small rates training is a flow, "
-    "whose exponents add up to -1: time alone fixes the sum. Where momentum's delay, m / (1 - m) "
-    "iterations, is most of the time, as at the rates of the figure, exponents measure that delay: "
-    "the paper's claim is judged at the smallest rates.",
+    "In the limit of small rates training is a flow, whose exponents add up to -1: time alone "
+    "fixes the sum. momentum_delay: m / (1 - m) iterations over the time. Where it is near 1, as "
+    "at the rates of the figure, exponents measure that delay: claims are judged at the smallest.",
 ]
 
 
@@ -55,17 +48,6 @@ def table(times: pd.DataFrame, slow: pd.DataFrame, momentum: float) -> pd.DataFr
         row = {"simulation": "slow_transition", "slower": slower}
         rows += [row | of for of in exponents(transition_times(runs), momentum)]
     return tidy(rows, KEYS)
-
-
-def shown(rows: pd.DataFrame) -> pd.DataFrame:
-    """The exponents, a row for each set of rates."""
-    rows = rows[rows["quantity"] != "transition_time"]
-    names = rows["slower"].map("rates divided by {:g}".format)
-    names = names.where(rows["slower"].notna(), "rates of the figure")
-    text = [interval(*ends, 3) for ends in rows[["value", "low", "high"]].to_numpy()]
-    grid = rows.assign(rates=names, text=text)
-    grid = grid.pivot(index="rates", columns="quantity", values="text")
-    return grid.loc[names.unique(), list(COLUMNS)].rename(columns=COLUMNS).reset_index()
 
 
 def draw(rows: pd.DataFrame) -> plt.Figure:
@@ -112,5 +94,7 @@ with job(snakemake) as step:
     slow = pd.read_parquet(snakemake.input.slow)
     rows = table(times, slow, step.settings["momentum"])
     title = "Scan and Snap: time of the phase transition by learning rates"
-    step.save_table(rows, title=title, shown=shown(rows), notes=NOTES)
+    some = rows[rows["quantity"] != "transition_time"]
+    rates = some["slower"].map("rates / {:g}".format).replace("rates / nan", "the figure's rates")
+    step.save_table(rows, title=title, shown=wide(some, some["quantity"], rates), notes=NOTES)
     step.save_figure(draw(rows))

@@ -4,35 +4,28 @@ import numpy as np
 import pandas as pd
 
 from onelayer.evidence.figures import PALETTE, SEQUENTIAL, despine, plt
-from onelayer.evidence.tables import interval, tidy
+from onelayer.evidence.tables import tidy
 from onelayer.job import job
 from onelayer.scan_snap.data import COMMON, DISTINCT, SLOTS
-from onelayer.scan_snap.measures import over_runs, scan_measures, trajectories
+from onelayer.scan_snap.measures import over_runs, scan_measures, trajectories, wide
 
-# Words of every number, and between which it lies by definition.
-NUMBERS = {
-    "common_mass_change": ("common tokens' share of attention: change", -1, 1),
-    "gain_spearman": ("rank correlation of c(end) / c(0) and P(l), distinct tokens", -1, 1),
-    "drop_spearman": ("rank correlation of the time of a drop and P(l), distinct tokens", -1, 1),
-    "gain_of_most_frequent": ("c(end) / c(0) of the most frequent distinct token", 0),
-    "gain_of_rarest": ("c(end) / c(0) of the rarest distinct token", 0),
-    "largest_attention": ("largest c of all tokens at the end", 0, 1),
-    "slowing_down": ("log10 of the top token's speed, at the transition / later",),
-    "entropy_slowing_down": ("log10 of the entropy's speed, at the transition / later",),
-    "way_after": ("way of c after the figure's iterations / way before (l1)", 0),
-    "slowing_down_over_control": ("top token: with the fastest decoder minus with this one",),
-    "entropy_slowing_down_over_control": ("the same of the entropy",),
-}
+# Between which numbers lie by definition.
+ENDS = dict.fromkeys(("common_mass_change", "gain_spearman", "drop_spearman"), (-1, 1))
+ENDS |= dict.fromkeys(("gain_of_most_frequent", "gain_of_rarest", "way_after"), (0,))
+ENDS["largest_attention"] = (0, 1)
 NOTES = [
     "c is attention c_{l|n}: what sequences with the next token n give to token l. 'scan' is the "
     "paper's: Y and Z start at 0. 'rest' starts at random values, so that attention moves under a "
     "decoder frozen at its start, too (lr_Y / lr_Z = 0): controls, which the paper does not have.",
     "Mean over seeds with its 95% interval (Student's t). Decoders share data and start by seed; "
-    "'over control' is a difference seed by seed.",
-    "Speed is the change per iteration, at each run's own transition (where all of c moves "
-    "fastest) and half of the figure's iterations later. A token drops where its c is 1% below its "
-    "largest so far; those that never drop tie. The top token's speed also falls where it loses "
-    "its attention, which is no rest: then the entropy's rows are the sounder ones.",
+    "'over control' is the fastest decoder's minus this one's, seed by seed.",
+    "gain: c(end) / c(0). drop: the time at which a distinct token's c is 1% below its largest so "
+    "far; those that never drop tie. spearman: rank correlation with P(l) over distinct tokens. "
+    "way_after: how far c goes after the figure's iterations, over how far before (l1).",
+    "slowing_down: log10 of the top token's speed at the run's own transition, where c moves "
+    "fastest, over its speed half of the figure's iterations later; entropy_slowing_down: of the "
+    "entropy. The top token's speed also falls where it loses its attention, which is no rest: "
+    "then the entropy's rows are the sounder ones.",
 ]
 LINES = (0, 4, 7, 9)  # distinct tokens drawn over time, from rare to frequent
 BAND = (2.5, 97.5)  # percentiles of seeds
@@ -53,18 +46,8 @@ def table(simulated: dict[str, pd.DataFrame], iterations: dict[str, int]) -> pd.
                     measures[f"{name}_over_control"] = of[max(of)][name] - measures[name]
             for quantity, values in measures.items():
                 row = {"simulation": simulation, "lr_Y_multiplier": rate, "quantity": quantity}
-                rows.append(row | over_runs(values, *NUMBERS[quantity][1:]))
+                rows.append(row | over_runs(values, *ENDS.get(quantity, ())))
     return tidy(rows, ["simulation", "lr_Y_multiplier"])
-
-
-def shown(rows: pd.DataFrame) -> pd.DataFrame:
-    """A row per quantity, a column per decoder."""
-    name = rows["simulation"] + rows["lr_Y_multiplier"].map(", lr_Y/lr_Z = {:.15g}".format)
-    text = [interval(*ends, 3) for ends in rows[["value", "low", "high"]].to_numpy()]
-    grid = rows.assign(name=name, text=text).pivot(index="quantity", columns="name", values="text")
-    grid = grid.reindex(index=[q for q in NUMBERS if q in grid.index], columns=name.unique())
-    grid = grid.rename(index={quantity: words for quantity, (words, *_) in NUMBERS.items()})
-    return grid.rename_axis("number", axis=0).fillna("–").reset_index()
 
 
 def draw(simulated: dict[str, pd.DataFrame], iterations: dict[str, int]) -> plt.Figure:
@@ -142,5 +125,6 @@ with job(snakemake) as step:
     simulated = {name: pd.read_parquet(snakemake.input[name]) for name in ("scan", "rest")}
     rows = table(simulated, step.settings)
     title = "Scan and Snap: attention of one sequence class over training"
-    step.save_table(rows, title=title, shown=shown(rows), notes=NOTES)
+    decoder = rows["simulation"] + rows["lr_Y_multiplier"].map(", lr_Y/lr_Z = {:.15g}".format)
+    step.save_table(rows, title=title, shown=wide(rows, rows["quantity"], decoder), notes=NOTES)
     step.save_figure(draw(simulated, step.settings))

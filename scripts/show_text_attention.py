@@ -8,9 +8,9 @@ from matplotlib.colors import PowerNorm
 from matplotlib.image import AxesImage
 
 from onelayer.evidence.figures import PALETTE, SEQUENTIAL, despine, plain, plt
-from onelayer.evidence.tables import interval, tidy
+from onelayer.evidence.tables import tidy
 from onelayer.job import job
-from onelayer.scan_snap.measures import over_runs
+from onelayer.scan_snap.measures import over_runs, wide
 from onelayer.scan_snap.text import UNKNOWN, uniform_entropy
 
 KEYS = ["training", "corpus", "tokens"]
@@ -59,17 +59,6 @@ def bins_of(measured: pd.DataFrame) -> list[str]:
     """Quantities of the frequency bins, the most frequent first."""
     quantities = measured["quantity"].unique()
     return [quantity for quantity in quantities if quantity.startswith("received[")]
-
-
-def shown(rows: pd.DataFrame) -> pd.DataFrame:
-    """A row per number, a column per training."""
-    text = [interval(*ends, 3) for ends in rows[["value", "low", "high"]].to_numpy()]
-    number = rows["quantity"].str.replace("_", " ")
-    number += rows["tokens"].map(lambda tokens: f" ({tokens} tokens)" if tokens else "")
-    training = rows["training"] + " on " + rows["corpus"]
-    grid = rows.assign(text=text, number=number, training=training)
-    grid = grid.pivot(index="number", columns="training", values="text")
-    return grid.loc[number.unique(), training.unique()].fillna("–").reset_index()
 
 
 def draw(
@@ -144,7 +133,8 @@ with job(snakemake) as step:
         {name: training["corpus"] for name, training in settings.items()},
     )
     title = "Scan and Snap: attention on real text"
-    step.save_table(rows, title=title, shown=shown(rows), notes=NOTES)
+    trained = rows["training"] + " on " + rows["corpus"]
+    step.save_table(rows, title=title, shown=wide(rows, rows["quantity"], trained), notes=NOTES)
     maps = [dict(np.load(file)) for file in snakemake.input.maps]
     optimizers = {name: one["trainings"][0]["optimizer"] for name, one in settings.items()}
     named = (f"{name} ({optimizer})" for name, optimizer in optimizers.items())

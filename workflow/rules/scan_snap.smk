@@ -79,8 +79,6 @@ rule show_scan:
         caption="Attention of one sequence class over training (Fig. 4): common tokens lose, "
         "distinct tokens gain in the order of their frequency, then attention comes to rest; "
         "beside slower and frozen decoders.",
-    message:
-        "Show attention of one sequence class over training"
     script:
         "../../scripts/show_scan.py"
 
@@ -102,8 +100,6 @@ rule show_entropy_sweep:
         code=code("show_entropy_sweep"),
         caption="Entropy of attention on a class's distinct tokens against lr_Y/lr_Z (Fig. 6), "
         "ours and the published values.",
-    message:
-        "Show entropy of attention by learning rates beside the published values"
     script:
         "../../scripts/show_entropy_sweep.py"
 
@@ -125,8 +121,6 @@ rule show_phase_transition:
         code=code("show_phase_transition"),
         caption="When attention stops gathering speed, against both learning rates, and how that "
         "time scales where they are small.",
-    message:
-        "Show the time of the phase transition by learning rates"
     script:
         "../../scripts/show_phase_transition.py"
 
@@ -152,7 +146,5 @@ rule show_text_attention:
         code=code("show_text_attention"),
         caption="Attention of a one-layer transformer trained on text (Fig. 7): maps of one "
         "held-out sequence, entropy over training, and attention by token frequency.",
-    message:
-        "Show attention on real text over training"
     script:
         "../../scripts/show_text_attention.py"

@@ -46,20 +46,15 @@ class Task:
 
     @property
     def tokens(self) -> np.ndarray:
-        """Ids of the 20 tokens of every class, int64 [F, 20]."""
+        """Ids of the 20 tokens of every class, [F, 20]."""
         common = np.broadcast_to(np.arange(COMMON), (self.classes, COMMON))
         distinct = np.arange(COMMON, self.contextual).reshape(self.classes, DISTINCT)
         return np.concatenate([common, distinct], axis=1)
 
 
-@functools.lru_cache(maxsize=1000)  # ensembles of one seed that train one after the other share it
+@functools.lru_cache(maxsize=1000)  # ensembles that train one after the other share a seed's
 def draw_counts(task: Task, seed: int, step: int) -> tuple[np.ndarray, np.ndarray]:
-    """A step's batch, sequences sorted by class; the same under all learning rates.
-
-    Returns:
-        int64 [batch, SLOTS], how often each token of its class occurs in a sequence; and the class
-        of each sequence, int64 [batch].
-    """
+    """A step's batch: counts of the tokens of a class, [batch, SLOTS], and ascending classes."""
     rng = generator("scan and snap batch", task, seed, step)
     classes = np.sort(rng.integers(task.classes, size=task.batch))
     # Chances by slot are the same in every class: which counts go to which class is arbitrary.

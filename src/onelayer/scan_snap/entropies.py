@@ -18,11 +18,7 @@ SIDES = {"lr_Y_multiplier": 1, "lr_Z": -1}
 
 
 def entropy_by_run(simulated: pd.DataFrame, iteration: int) -> pd.DataFrame:
-    """Fig. 6's metric: entropy averaged over the classes of each run, NaN if it diverged.
-
-    Returns:
-        Columns `SETTINGS`, `seed`, `entropy`.
-    """
+    """Fig. 6's metric, `entropy`: averaged over the classes of each run, NaN if it diverged."""
     at = simulated[simulated["iteration"] == iteration]
     entropy = distinct_entropy(at[ATTENTION].to_numpy(np.float64))
     measured = at[[*SETTINGS, "seed", "diverged_at"]].assign(entropy=entropy)
@@ -31,11 +27,9 @@ def entropy_by_run(simulated: pd.DataFrame, iteration: int) -> pd.DataFrame:
 
 
 def cells(runs: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
-    """Entropy of every setting over `entropy_by_run`'s runs, beside the published cells.
+    """Entropy of every setting over `entropy_by_run`'s runs, with `published`, `published_std`.
 
-    Returns:
-        `SETTINGS`, `value`, `low`, `high`, `n`, `std`, `state`, `published`, `published_std`; a
-        published cell that was not run has no value.
+    A published cell that was not run has no value.
     """
     rows = []
     for keys, group in runs.groupby(SETTINGS, sort=False):

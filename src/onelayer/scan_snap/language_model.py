@@ -8,8 +8,7 @@ Shapes: R runs, B sequences of T tokens, d embedding size, h hidden size, V voca
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -42,19 +41,17 @@ def initial_parameters(
         name: random.uniform(*size, use=f"initial {name}").mul_(2 * bound).sub_(bound)
         for name, (size, bound) in bounds.items()
     }
-    for name, size in (("attention_in", 3 * d), ("attention_out", d), ("decoder", V)):
-        parameters[f"{name}_bias"] = torch.zeros(len(seeds), size, device=device)
-    for norm in ("norm1", "norm2"):
-        parameters[norm] = torch.ones(len(seeds), d, device=device)
-        parameters[f"{norm}_bias"] = torch.zeros(len(seeds), d, device=device)
-    return parameters
+    zeros = {"attention_in_bias": 3 * d, "attention_out_bias": d, "decoder_bias": V}
+    for name, size in (zeros | {"norm1_bias": d, "norm2_bias": d}).items():
+        parameters[name] = torch.zeros(len(seeds), size, device=device)
+    norms = {norm: torch.ones(len(seeds), d, device=device) for norm in ("norm1", "norm2")}
+    return parameters | norms
 
 
 class Reader:
-    """Consecutive windows of the training text, as the paper's loader cuts them.
+    """Consecutive windows of the training text, int64, as the paper's loader cuts them.
 
-    The text, int64, is cut into B columns that are read side by side, T tokens a step, from the
-    start again after the end. Every run starts at a place of its own.
+    B columns are read side by side, T tokens a step, round and round, each run from its own start.
     """
 
     def __init__(
@@ -71,32 +68,22 @@ class Reader:
         return windows.transpose(0, 1), step
 
 
-@dataclass(frozen=True, eq=False)
-class Dropout:
-    """Masks of a step, drawn for each run and use."""
-
-    share: float
-    random: RunRandom
-    step: int
-
-    def __call__(self, values: Tensor, use: str) -> Tensor:
-        """Drop a share of the values, and scale up the others."""
-        if not self.share:
-            return values
-        kept = self.random.flips(
-            1 - self.share, *values.shape[1:], use=f"dropout {use}", step=self.step
-        )
-        return values * kept.to(values.dtype).div_(1 - self.share)
+def dropout(random: RunRandom, share: float, step: int, values: Tensor, use: str) -> Tensor:
+    """Drop a share of the values, and scale up the others; masks are of a run, a step and a use."""
+    kept = random.flips(1 - share, *values.shape[1:], use=f"dropout {use}", step=step)
+    return values * kept.to(values.dtype).div_(1 - share)
 
 
 def forward(
-    parameters: Parameters, tokens: Tensor, positional: bool, drop: Dropout | None = None
+    parameters: Parameters,
+    tokens: Tensor,
+    positional: bool,
+    drop: Callable[[Tensor, str], Tensor] = lambda values, use: values,
 ) -> tuple[Tensor, Tensor]:
     """Hidden states before the decoder, [R, B, T, d], and attention, [R, B, T, T].
 
-    Tokens are int64 [R, B, T]; to evaluate there is no dropout.
+    Tokens are int64 [R, B, T]; `drop` is `dropout` at a step.
     """
-    drop = drop or (lambda values, _: values)
 
     def linear(x: Tensor, name: str) -> Tensor:
         return torch.baddbmm(parameters[f"{name}_bias"][:, None], x, parameters[name].mT)
@@ -135,15 +122,15 @@ def decoder_loss(parameters: Parameters, states: Tensor, targets: Tensor) -> Ten
 
 
 def gradients(
-    parameters: Parameters, tokens: Tensor, positional: bool, drop: Dropout | None, clip: float
+    parameters: Parameters, tokens: Tensor, clip: float, *options
 ) -> tuple[Tensor, Parameters]:
     """Loss of every run, [R], and its gradients, cut to a norm of `clip` as the paper's are.
 
-    Tokens are int64 [R, B, T + 1], inputs and targets in one.
+    Tokens are int64 [R, B, T + 1], inputs and targets in one; `options` are `forward`'s.
     """
     with torch.enable_grad():
         leaves = {name: value.detach().requires_grad_() for name, value in parameters.items()}
-        states, _ = forward(leaves, tokens[..., :-1], positional, drop)
+        states, _ = forward(leaves, tokens[..., :-1], *options)
         losses = decoder_loss(leaves, states, tokens[..., 1:])
         slopes = torch.autograd.grad(losses.sum(), list(leaves.values()))
     norms = torch.stack([torch.linalg.vector_norm(slope.flatten(1), dim=1) for slope in slopes])

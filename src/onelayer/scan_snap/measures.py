@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from onelayer.evidence.intervals import mean
+from onelayer.evidence.tables import interval
 from onelayer.scan_snap.data import COMMON, SLOTS, TOKEN_CHANCES
 
 # Columns of a simulation's table: what a run is, when and where it is looked at, and c.
@@ -30,6 +31,14 @@ def over_runs(
     return estimate | {"state": few if estimate["n"] else "not reached"}
 
 
+def wide(rows: pd.DataFrame, index: pd.Series, columns: pd.Series) -> pd.DataFrame:
+    """A tidy table for readers: what a number is down, what it was measured on across."""
+    text = [interval(*ends, 3) for ends in rows[["value", "low", "high"]].to_numpy()]
+    grid = pd.DataFrame({"number": index, "of": columns, "text": text})
+    grid = grid.pivot(index="number", columns="of", values="text").rename_axis(columns=None)
+    return grid.loc[index.unique(), columns.unique()].fillna("–").reset_index()
+
+
 def common_mass(c: np.ndarray) -> np.ndarray:
     """Attention on the common tokens together, [...]."""
     return c[..., :COMMON].sum(axis=-1)
@@ -44,10 +53,7 @@ def distinct_entropy(c: np.ndarray) -> np.ndarray:
 
 
 def order_by_frequency(values: np.ndarray) -> np.ndarray:
-    """Spearman's correlation with P(l) over the distinct tokens, [runs]; NaN if constant.
-
-    `values` are [runs, 20], a number of every token.
-    """
+    """Spearman's correlation of numbers [runs, 20] with P(l) over the distinct tokens, [runs]."""
     ranks = pd.DataFrame(values[:, COMMON:]).rank(axis=1)
     return ranks.corrwith(pd.Series(TOKEN_CHANCES[COMMON:]).rank(), axis=1).to_numpy()
 
@@ -56,33 +62,20 @@ def trajectories(simulated: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     """Iterations [times] and c of class 0 of every run, [times, runs, 20] (Fig. 4).
 
     Runs are in the order of their settings and seeds, whatever the order of the rows.
-
-    Raises:
-        ValueError: a run lacks an iteration that another has, or has one twice.
     """
     first = simulated[simulated["sequence_class"] == 0]
     first = first.sort_values(["iteration", *SETTINGS, "seed"])
-    iterations, times = np.unique(first["iteration"], return_counts=True)
-    runs = len(first[[*SETTINGS, "seed"]].drop_duplicates())
-    if first.duplicated([*SETTINGS, "seed", "iteration"]).any() or (times != runs).any():
-        raise ValueError("runs were not all observed at the same iterations, once each")
-    c = first[ATTENTION].to_numpy(np.float64)
-    return iterations, c.reshape(len(iterations), runs, SLOTS)
+    iterations = first["iteration"].unique()
+    return iterations, first[ATTENTION].to_numpy().reshape(len(iterations), -1, SLOTS)
 
 
 def scan_measures(simulated: pd.DataFrame, iterations: int) -> pd.DataFrame:
-    """What attention does in each run of one size and pair of rates (Fig. 4).
+    """What attention does in each run of one size and pair of rates (Fig. 4), a row per seed.
 
-    Until `iterations` attention was kept at every iteration, and afterwards at some.
-
-    Returns:
-        A row per seed; NaN for a run that diverged or whose attention did not leave its start.
-        `common_mass_change`; gain is c(end) / c(0): `gain_spearman` is its rank correlation with
-        P(l) over the distinct tokens, `drop_spearman` that of `drop_times`;
-        `gain_of_most_frequent`, `gain_of_rarest` distinct token; `largest_attention` of any token;
-        `slowing_down`, of the top token, and `entropy_slowing_down`: log10 of the speed at the
-        run's own transition over that half of `iterations` later; `way_after` the end over the way
-        before.
+    Until `iterations` attention was kept at every iteration, and afterwards at some. NaN for a run
+    that diverged or whose attention did not leave its start. `slowing_down`, of the top token's c,
+    and `entropy_slowing_down`: log10 of the speed at the run's own transition over that half of
+    `iterations` later. `way_after` the end over the way before.
     """
     _, c = trajectories(simulated)  # [times, runs, 20], by seed
     diverged_at = simulated.groupby("seed")["diverged_at"].max()
@@ -90,22 +83,20 @@ def scan_measures(simulated: pd.DataFrame, iterations: int) -> pd.DataFrame:
     start, end, scan = c[0], c[iterations], c[: iterations + 1]
     gain, way = end / start, np.abs(end - start).sum(axis=1)
     fastest, lag = fastest_windows(scan), iterations // 2
-    measures = pd.DataFrame(
-        {
-            "common_mass_change": common_mass(end) - common_mass(start),
-            "gain_spearman": order_by_frequency(gain),
-            "gain_of_most_frequent": gain[:, -1],
-            "gain_of_rarest": gain[:, COMMON],
-            "largest_attention": end.max(axis=1),
-            "slowing_down": slowing_down(scan[..., -1], fastest, lag),
-            "entropy_slowing_down": slowing_down(distinct_entropy(scan), fastest, lag),
-            "way_after": np.abs(c[-1] - end).sum(axis=1) / np.where(way > 0, way, np.nan),
-            "drop_spearman": order_by_frequency(drop_times(scan)),
-        },
-        index=diverged_at.index,
-    )
-    measures[(np.abs(gain - 1) < UNMOVED).all(axis=1)] = np.nan
-    return measures
+    measures = {
+        "common_mass_change": common_mass(end) - common_mass(start),
+        "gain_spearman": order_by_frequency(gain),
+        "drop_spearman": order_by_frequency(drop_times(scan)),
+        "gain_of_most_frequent": gain[:, -1],
+        "gain_of_rarest": gain[:, COMMON],
+        "largest_attention": end.max(axis=1),
+        "slowing_down": slowing_down(scan[..., -1], fastest, lag),
+        "entropy_slowing_down": slowing_down(distinct_entropy(scan), fastest, lag),
+        "way_after": np.abs(c[-1] - end).sum(axis=1) / np.where(way > 0, way, np.nan),
+    }
+    table = pd.DataFrame(measures, index=diverged_at.index)
+    table[(np.abs(gain - 1) < UNMOVED).all(axis=1)] = np.nan
+    return table
 
 
 def drop_times(c: np.ndarray) -> np.ndarray:
@@ -125,8 +116,7 @@ def fastest_windows(c: np.ndarray) -> np.ndarray:
     """
     speed = _window_means(np.abs(np.diff(c, axis=0)).sum(axis=2))
     fastest = speed.argmax(axis=0)
-    reached = (fastest < len(speed) - 1) & (speed.max(axis=0) > 0)
-    return np.where(reached, fastest, np.nan)
+    return np.where((fastest < len(speed) - 1) & (speed.max(axis=0) > 0), fastest, np.nan)
 
 
 def slowing_down(followed: np.ndarray, fastest: np.ndarray, lag: int) -> np.ndarray:

@@ -10,7 +10,6 @@ Shapes: R runs, F classes, B sequences, I contextual tokens, M tokens, 20 slots 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -22,19 +21,10 @@ from onelayer.scan_snap.data import COMMON, DISTINCT, TOKEN_CHANCES, Task, draw_
 Parameters = dict[str, Tensor]
 
 
-@dataclass(frozen=True, eq=False)
-class Batch:
-    """One step's data for all runs."""
-
-    task: Task
-    counts: Tensor  # int64 [R, B, 20], how often each token of its class is in a sequence
-    classes: Tensor  # int64 [R, B]
-
-
-def read_batch(task: Task, seeds: Sequence[int], step: int) -> Batch:
-    """The data of a step; runs of equal seeds have the same."""
+def read_batch(task: Task, seeds: Sequence[int], step: int) -> tuple[Tensor, Tensor]:
+    """Counts [R, B, 20] and classes [R, B] of a step; runs of equal seeds have the same."""
     counts, classes = zip(*(draw_counts(task, seed, step) for seed in seeds), strict=True)
-    return Batch(task, *(torch.from_numpy(np.stack(part)) for part in (counts, classes)))
+    return torch.from_numpy(np.stack(counts)), torch.from_numpy(np.stack(classes))
 
 
 def initial_parameters(
@@ -46,18 +36,17 @@ def initial_parameters(
         `Y` [R, I, M], transposed: entry [l, n] is what token l adds to the logit of n.
         `Z` [R, num_last, 10 + 10 next_per_last]: common tokens, then distinct ones class by class.
     """
+    random, bound = RunRandom(seeds), task.vocabulary**-0.5 if scheme == "uniform" else 0.0
     shapes = {
         "Y": (task.contextual, task.vocabulary),
         "Z": (task.num_last, COMMON + DISTINCT * task.next_per_last),
     }
-    if scheme == "zero":
-        return {name: torch.zeros(len(seeds), *s, dtype=dtype) for name, s in shapes.items()}
-    random, bound = RunRandom(seeds), task.vocabulary**-0.5
-    drawn = {
+    return {
         name: random.uniform(*shape, use=f"initial {name} of {task}", dtype=dtype)
+        .mul_(2 * bound)
+        .sub_(bound)
         for name, shape in shapes.items()
     }
-    return {name: uniform.mul_(2 * bound).sub_(bound) for name, uniform in drawn.items()}
 
 
 def attention_logits(task: Task, Z: Tensor) -> Tensor:
@@ -66,25 +55,27 @@ def attention_logits(task: Task, Z: Tensor) -> Tensor:
     return torch.cat([common, Z[..., COMMON:].reshape(len(Z), task.classes, DISTINCT)], dim=2)
 
 
-def contextual_attention(task: Task, Z: Tensor) -> Tensor:
-    """c_{l|n} ~ P(l | n) exp(Z[m, l]) over a class's tokens, float64 [R, F, 20]."""
-    chances = torch.from_numpy(TOKEN_CHANCES)
-    return torch.softmax(attention_logits(task, Z).double() + chances.log(), dim=2)
+def contextual_attention(task: Task, parameters: Parameters) -> Parameters:
+    """`c`: c_{l|n} ~ P(l | n) exp(Z[m, l]) over a class's tokens, float64 [R, F, 20]."""
+    z = attention_logits(task, parameters["Z"]).double()
+    return {"c": torch.softmax(z + torch.from_numpy(TOKEN_CHANCES).log(), dim=2)}
 
 
-def gradients(parameters: Parameters, batch: Batch) -> tuple[Tensor, Parameters]:
+def gradients(
+    task: Task, parameters: Parameters, batch: tuple[Tensor, Tensor]
+) -> tuple[Tensor, Parameters]:
     """Loss of every run, [R], and the gradients of its mean over the batch."""
-    task, Y, Z = batch.task, parameters["Y"], parameters["Z"]
-    of_class = batch.classes[..., None].expand_as(batch.counts)
-    z = attention_logits(task, Z).gather(1, of_class)  # [R, B, 20]
-    attention = torch.softmax(z + batch.counts.to(z.dtype).log_(), dim=2)
+    Y, (counts, classes) = parameters["Y"], batch
+    of_class = classes[..., None].expand_as(counts)
+    z = attention_logits(task, parameters["Z"]).gather(1, of_class)  # [R, B, 20]
+    attention = torch.softmax(z + counts.to(z.dtype).log_(), dim=2)
     norm = attention.square().sum(2, keepdim=True).sqrt_()
     combined = attention / norm
-    tokens = torch.from_numpy(task.tokens)[batch.classes]
-    x = Y.new_zeros(*batch.classes.shape, task.contextual).scatter_(2, tokens, combined)
+    tokens = torch.from_numpy(task.tokens)[classes]
+    x = Y.new_zeros(*classes.shape, task.contextual).scatter_(2, tokens, combined)
 
     logs = torch.log_softmax(x @ Y, dim=2)  # [R, B, M]
-    targets = (task.contextual + task.num_last + batch.classes)[..., None]
+    targets = (task.contextual + task.num_last + classes)[..., None]
     loss = -logs.gather(2, targets).mean(dim=(1, 2))
 
     slope = logs.exp_()  # of the logits: softmax - one-hot, over B

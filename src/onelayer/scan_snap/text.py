@@ -1,7 +1,6 @@
 """Articles as token numbers for the language model of Fig. 7: vocabulary, training, held out."""
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,10 +40,8 @@ class Text:
     @property
     def bin_of(self) -> np.ndarray:
         """The place in `bins` of each id, int64 [vocabulary]; -1 for END."""
-        ranks = np.arange(len(self.vocabulary)) - 1
-        found = np.searchsorted(FIRST_RANKS, ranks, side="right") - 1
-        found[0] = len(self.bins) - 1
-        return found
+        ranks = np.arange(1, len(self.vocabulary) - 1)
+        return np.r_[len(self.bins) - 1, -1, np.searchsorted(FIRST_RANKS, ranks, side="right") - 1]
 
 
 def encode(articles: pd.DataFrame, settings: LanguageModelSettings) -> Text:
@@ -61,8 +58,10 @@ def encode(articles: pd.DataFrame, settings: LanguageModelSettings) -> Text:
     kept = sorted(counts, key=lambda token: (-counts[token], token))[: settings.vocabulary - 2]
     names = [UNKNOWN, END, *kept]
     index = {name: place for place, name in enumerate(names)}
-    trained_on = _numbers(training, index)
-    unseen = _numbers([texts[place] for place in sorted(held)], index)
+    trained_on, unseen = (
+        np.array([index.get(token, 0) for text in part for token in (*text, END)])
+        for part in (training, [texts[place] for place in sorted(held)])
+    )
     length, sequences = settings.length, settings.held_out_sequences
     if (windows := len(unseen) // (length + 1)) < sequences:
         raise OnelayerError(
@@ -81,8 +80,3 @@ def encode(articles: pd.DataFrame, settings: LanguageModelSettings) -> Text:
 def uniform_entropy(length: int) -> float:
     """Mean entropy of uniform attention over 1 .. T keys (nats)."""
     return float(np.log(np.arange(1, length + 1)).mean())
-
-
-def _numbers(texts: Sequence[Sequence[str]], index: dict[str, int]) -> np.ndarray:
-    ids = [index.get(token, 0) for text in texts for token in (*text, END)]
-    return np.array(ids, dtype=np.int64)

@@ -1,14 +1,17 @@
 """Trains the language model of Fig. 7, all seeds at once, and measures its attention on the way."""
 
+import functools
+
 import numpy as np
 import pandas as pd
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from onelayer.ensemble import Ensemble, Optimizer, RunRandom, Trained, train
 from onelayer.ensemble.execution import Execution, to_device
 from onelayer.scan_snap import language_model
-from onelayer.scan_snap.language_model import Dropout, Parameters
+from onelayer.scan_snap.language_model import Parameters
 from onelayer.scan_snap.text import Text
 from onelayer.settings.scan_snap import LanguageModelSettings
 
@@ -33,18 +36,17 @@ def train_language_model(
 
     def gradients(parameters: Parameters, batch: tuple[Tensor, int]) -> tuple[Tensor, Parameters]:
         tokens, step = batch
-        drop = Dropout(settings.dropout, random, step)
-        return language_model.gradients(parameters, tokens, training.positions, drop, settings.clip)
+        drop = functools.partial(language_model.dropout, random, settings.dropout, step)
+        return language_model.gradients(parameters, tokens, settings.clip, training.positions, drop)
 
-    ensemble = Ensemble(
-        parameters,
-        language_model.Reader(text.training, seeds, settings.batch, settings.length, device),
-        Optimizer(training.optimizer, lr=rates),
-        gradients=gradients,
-        labels=[f"{training.optimizer}, lr {training.lr:.15g}, seed {seed}" for seed in seeds],
-    )
     return train(
-        ensemble,
+        Ensemble(
+            parameters,
+            language_model.Reader(text.training, seeds, settings.batch, settings.length, device),
+            Optimizer(training.optimizer, lr=rates),
+            gradients=gradients,
+            labels=[f"{training.optimizer}, lr {training.lr:.15g}, seed {seed}" for seed in seeds],
+        ),
         settings.iterations,
         observe=lambda parameters: observe(parameters, text, training.positions),
         observe_at=settings.observed,
@@ -92,16 +94,14 @@ def measure(attention: Tensor, bins: Tensor, number: int) -> dict[str, Tensor]:
     keys = torch.arange(1, T + 1, device=attention.device)[:, None]
     past = torch.ones(T, T, dtype=torch.bool, device=attention.device).tril()
     relative = attention * keys
-    entropy = -torch.xlogy(attention, attention).sum(3)
-    sparse = ((relative < SPARSE) & past).sum(3).double() / keys[:, 0]
-    pairs = past.sum(0)[None].expand_as(bins)
-    of_keys, in_bin = relative.sum(2), [bins == place for place in range(number)]
+    sparse = ((relative < SPARSE) & past).sum(3) / keys[:, 0].double()
+    in_bin = functional.one_hot(bins + 1, number + 1)[..., 1:].double()  # [B, T, bins]
     return {
-        "entropy": entropy.mean(2).sum(1),
+        "entropy": -torch.xlogy(attention, attention).sum(3).mean(2).sum(1),
         "top1": attention.amax(3).mean(2).sum(1),
         "sparse": sparse.mean(2).sum(1),
-        "received": torch.stack([(of_keys * chosen).sum((1, 2)) for chosen in in_bin], dim=1),
-        "pairs": torch.stack([(pairs * chosen).sum() for chosen in in_bin]),
+        "received": torch.einsum("rbk,bkf->rf", relative.sum(2), in_bin),
+        "pairs": torch.einsum("k,bkf->f", past.sum(0).double(), in_bin),
     }
 
 
@@ -111,17 +111,18 @@ def tabulate_measures(trained: Trained, bins: list[str]) -> pd.DataFrame:
     `received` has the frequency bin in brackets. There are no rows from the iteration on at which
     a run diverged, or of bins that hold no token.
     """
-    measured = {name: trained.observed[name] for name in ("loss", "entropy", "top1", "sparse")}
-    received = trained.observed["received"].unbind(-1)
-    measured |= {f"received[{b}]": r for b, r in zip(bins, received, strict=True)}
+    observed, names = trained.observed, ["loss", "entropy", "top1", "sparse"]
+    values = torch.cat([torch.stack([observed[n] for n in names], 2), observed["received"]], 2)
+    axes = [trained.observed_at, range(values.shape[1])]
+    table = pd.DataFrame(
+        values.flatten(0, 1).numpy(),
+        pd.MultiIndex.from_product(axes, names=["iteration", "seed"]),
+        [*names, *(f"received[{b}]" for b in bins)],
+    )
     diverged = trained.diverged_at.numpy()
     alive = (diverged < 0) | (np.array(trained.observed_at)[:, None] <= diverged)
-    tables = []
-    for name, values in measured.items():
-        grid = pd.DataFrame(values.double().numpy(), index=list(trained.observed_at)).where(alive)
-        long = grid.rename_axis("iteration").reset_index().melt("iteration", var_name="seed")
-        tables.append(long.assign(quantity=name)[["seed", "iteration", "quantity", "value"]])
-    return pd.concat(tables, ignore_index=True).dropna(ignore_index=True)
+    table = table[alive.flatten()].melt(var_name="quantity", ignore_index=False)
+    return table.dropna().reset_index()
 
 
 def attention_maps(trained: Trained, text: Text) -> dict[str, np.ndarray]:

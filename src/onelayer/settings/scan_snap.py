@@ -9,6 +9,7 @@ from onelayer.settings.block import Block, Computing, Count, Name, Share, each_o
 
 Rate = Annotated[float, Field(gt=0, le=1000)]
 Rates = Annotated[list[Rate], Field(min_length=1), each_once()]
+Counts = Annotated[list[Count], Field(min_length=1), each_once()]
 MaybeFrozen = Annotated[float, Field(ge=0, le=1000)]
 Seeds = Annotated[int, Field(ge=2, le=10_000)]
 
@@ -16,7 +17,7 @@ Seeds = Annotated[int, Field(ge=2, le=10_000)]
 class SimulationSettings(Block):
     """Trainings on synthetic sequences: every combination of sizes, learning rates and seeds."""
 
-    num_last: Annotated[list[Count], Field(min_length=1), each_once()]  # query tokens; one a panel
+    num_last: Counts  # query tokens; one a panel
     next_per_last: Count  # next tokens, and so sequence classes, of each query token
     length: int = Field(ge=2, le=100_000)  # tokens in a sequence, the query token included (L)
     batch: Count  # sequences in a batch
@@ -41,25 +42,18 @@ class SimulationSettings(Block):
 class SlowSettings(Block):
     """The transition at smaller rates, for as many more iterations; all else as `transition`."""
 
-    # What the rates are divided by.
-    slower: Annotated[list[Count], Field(min_length=1), each_once()]
+    slower: Counts  # what the rates are divided by
     lr_Z: Rates = Field(min_length=2)  # before they are divided
     lr_Y_multiplier: Rates = Field(min_length=2)  # lr_Y / lr_Z
     seeds: Seeds  # of data and start
     iterations: Count  # train for those of `transition`, and this times `slower` more
 
     def at(self, slower: int, transition: SimulationSettings) -> SimulationSettings:
-        """The transition at rates divided by `slower`.
-
-        Attention is kept 64 times while it goes as far as in an iteration of undivided rates.
-        """
-        changed = {
-            "lr_Z": [rate / slower for rate in self.lr_Z],
-            "lr_Y_multiplier": self.lr_Y_multiplier,
-            "seeds": self.seeds,
-            "every": -(-slower // 64),
-            "iterations": transition.iterations + slower * self.iterations,
-        }
+        """The transition at rates divided by `slower`; attention is kept 64 times as often."""
+        changed = self.model_dump(include={"lr_Y_multiplier", "seeds"})
+        changed["lr_Z"] = [rate / slower for rate in self.lr_Z]
+        changed["every"] = -(-slower // 64)
+        changed["iterations"] = transition.iterations + slower * self.iterations
         return transition.model_copy(update=changed)
 
 
