@@ -11,9 +11,10 @@ import pytest
 import torch
 import yaml
 
+from onelayer.ensemble import RunRandom
 from onelayer.ensemble.execution import Checkpoint, Execution
 from onelayer.errors import OnelayerError
-from onelayer.scan_snap import entropies, measures, text, text_training
+from onelayer.scan_snap import entropies, language_model, measures, text, text_training
 from onelayer.scan_snap.data import TOKEN_CHANCES
 from onelayer.scan_snap.language_model import Reader
 from onelayer.scan_snap.measures import ATTENTION, SETTINGS
@@ -190,8 +191,12 @@ def test_the_transition_is_where_speed_is_largest_and_only_if_it_falls_again():
     c = np.zeros((61, 2, 20))
     c[:, 0, 0] = 1 / (1 + np.exp(-(times - 25) / 3))
     c[:, 1, 0] = np.exp(times / 20)  # gathers speed to the end
-    found = measures.fastest_windows(c) + measures.WINDOW / 2
-    assert found[0] == pytest.approx(25, abs=0.5) and np.isnan(found[1])
+    keys = {"num_last": 1, "lr_Z": 0.5, "lr_Y_multiplier": 4.0, "sequence_class": 0}
+    runs = pd.DataFrame(c.reshape(-1, 20), columns=ATTENTION).assign(**keys, diverged_at=-1)
+    runs = runs.assign(iteration=2 * np.repeat(times, 2), seed=np.tile([0, 1], 61))
+    found = measures.transition_times(runs)
+    assert found["time"][0] == pytest.approx(50, abs=1) and np.isnan(found["time"][1])
+    assert (found["lr_Y"] == 2.0).all()
 
 
 def test_small_rates_rescale_time():
@@ -227,6 +232,28 @@ def test_a_reader_goes_through_the_text_and_starts_again():
     for run, step in itertools.product(range(2), (0, 1, 7)):
         places = (int(first[run, 0, 0]) + 6 * step + np.arange(7)) % 25
         assert (reader(step)[0][run].numpy() == columns[:, places]).all()
+
+
+def test_dropout_differs_by_step_and_use_and_keeps_the_mean():
+    random, ones = RunRandom([0, 1]), torch.ones(2, 100, 100)
+    drops = [
+        language_model.dropout(random, 0.3, step, ones, use)
+        for step, use in ((0, "out"), (1, "out"), (0, "hidden"))
+    ]
+    for one, other in itertools.combinations([*drops[0], drops[1][0], drops[2][0]], 2):
+        assert abs(one.mean() - 1) < 0.03 and (one != other).float().mean() > 0.3
+
+
+def test_held_out_text_is_measured_in_parts_as_at_once():
+    rng = np.random.default_rng(0)
+    corpus = text.Text(["w"] * 40, rng.integers(40, size=99), rng.integers(40, size=(20, 9)))
+    parameters = language_model.initial_parameters([0, 1], 40, 8, 8)
+    found = text_training.observe(parameters, corpus, True)
+    tokens = torch.from_numpy(corpus.held_out)[None].expand(2, -1, -1)
+    states, attention = language_model.forward(parameters, tokens[:, :, :-1], True)
+    loss = language_model.decoder_loss(parameters, states, tokens[:, :, 1:])
+    assert torch.allclose(found["loss"].float(), loss, rtol=1e-5)
+    assert torch.allclose(found["top1"].float(), attention.amax(3).mean((1, 2)), rtol=1e-5)
 
 
 class StoppedError(Exception):

@@ -41,11 +41,12 @@ def initial_parameters(
         name: random.uniform(*size, use=f"initial {name}").mul_(2 * bound).sub_(bound)
         for name, (size, bound) in bounds.items()
     }
-    zeros = {"attention_in_bias": 3 * d, "attention_out_bias": d, "decoder_bias": V}
-    for name, size in (zeros | {"norm1_bias": d, "norm2_bias": d}).items():
-        parameters[name] = torch.zeros(len(seeds), size, device=device)
-    norms = {norm: torch.ones(len(seeds), d, device=device) for norm in ("norm1", "norm2")}
-    return parameters | norms
+    for name, size in (("attention_in", 3 * d), ("attention_out", d), ("decoder", V)):
+        parameters[f"{name}_bias"] = torch.zeros(len(seeds), size, device=device)
+    for norm in ("norm1", "norm2"):
+        parameters[norm] = torch.ones(len(seeds), d, device=device)
+        parameters[f"{norm}_bias"] = torch.zeros(len(seeds), d, device=device)
+    return parameters
 
 
 class Reader:
