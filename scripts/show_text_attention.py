@@ -69,7 +69,7 @@ def draw(
     image = show_map(axes[0, 0], maps[0]["maps"][0], "before training")
     for axis, one, (name, measured) in zip(axes[0, 1:], maps, trainings.items(), strict=False):
         last = measured["iteration"].max()
-        image = show_map(axis, one["maps"][-1], f"{name}, iteration {last}")
+        image = show_map(axis, one["maps"][-1], f"{name},\niteration {last}")
     figure.colorbar(image, ax=axes[0], shrink=0.8, pad=0.01, label="attention")
     axes[0, 0].set_ylabel("query token")
     over_time, *by_bins = axes[1]
