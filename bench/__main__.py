@@ -117,8 +117,7 @@ def scan_snap(share: float) -> list[Way]:
         return torch.where(slots < 10, slots, slots + 10 * classes[:, None])
 
     def loss(Y, Z, task, one_hot: bool, step: int):
-        drawn, bounds = map(torch.from_numpy, data.draw_counts(task, 0, step))
-        classes = torch.arange(task.classes).repeat_interleave(bounds.diff())
+        drawn, classes = map(torch.from_numpy, data.draw_counts(task, 0, step))
         slots = torch.arange(20).repeat(task.batch).repeat_interleave(drawn.flatten())
         tokens, query = token(slots.view(task.batch, -1), classes), task.contextual + classes // 2
         if one_hot:

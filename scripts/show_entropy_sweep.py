@@ -15,7 +15,8 @@ NOTES = [
     f"classes; attention by P(l) alone has {INITIAL_ENTROPY:.3f}, uniform attention 2.303.",
     "Ours: mean over seeds ± half of its 95% interval. Paper: mean ± standard deviation of "
     "10 seeds. A seed has the same data and start under all learning rates, so that the cells of "
-    "one number of query tokens vary together.",
+    "one number of query tokens vary together: all cells are as many independent sets of seeds "
+    "as there are numbers of query tokens, which is their n.",
 ]
 
 
@@ -27,64 +28,36 @@ def table(cells: pd.DataFrame, runs: pd.DataFrame, published: pd.DataFrame) -> p
         cells.drop(columns=["std", "published_std"]).assign(quantity="entropy"),
         reached[[*SETTINGS, "n"]].assign(quantity="entropy_z", value=z),
     ]
-    parts = pd.concat(parts).sort_values([*SETTINGS, "quantity"], kind="stable")
-    together = {}
+    rows = []
     if len(reached):
-        pairs = reached["value"], reached["published"]
+        ours, theirs, sets = reached["value"], reached["published"], reached["num_last"].nunique()
         together = {
-            "entropy_slope": entropies.slope(reached),
-            "entropy_z_close": {"value": (z.abs() <= 2).mean(), "n": len(z)},
-            "entropy_z_largest": {"value": z.abs().max(), "n": len(z)},
-            "entropy_correlation": {"value": np.corrcoef(*pairs)[0, 1], "n": len(z)},
-            "entropy_distance": {"value": (pairs[0] - pairs[1]).abs().mean(), "n": len(z)},
+            "entropy_z_close": (z.abs() <= 2).mean(),
+            "entropy_z_largest": z.abs().max(),
+            "entropy_correlation": np.corrcoef(ours, theirs)[0, 1],
+            "entropy_distance": (ours - theirs).abs().mean(),
         }
-    rows = [{"quantity": quantity} | row for quantity, row in together.items()]
-    for along in ("lr_Y_multiplier", "lr_Z"):
+        rows = [{"quantity": name, "value": v, "n": sets} for name, v in together.items()]
+        rows.append({"quantity": "entropy_slope"} | entropies.slope(reached))
+    for along in entropies.SIDES:
         rows += entropies.trend(runs, published, along)
+    parts = pd.concat(parts).sort_values([*SETTINGS, "quantity"], kind="stable")
     return tidy(pd.concat([parts, pd.DataFrame(rows)], ignore_index=True), SETTINGS)
 
 
 def shown(cells: pd.DataFrame) -> pd.DataFrame:
     """A row per size and lr_Z, a column per multiplier: ours and the published value."""
-    ours = cells["value"].map(lambda x: number(x, 3)) + " ± "
-    ours += ((cells["high"] - cells["low"]) / 2).map(lambda x: number(x, 3))
-    paper = cells["published"].map(lambda x: number(x, 3)) + " ± "
-    paper += cells["published_std"].map(lambda x: number(x, 3))
-    text = ours.where(cells["value"].notna(), "–") + ("; paper " + paper).where(
-        cells["published"].notna(), ""
-    )
-    column = cells["lr_Y_multiplier"].map("lr_Y/lr_Z = {:.15g}".format)
-    grid = cells.assign(text=text, column=column)
-    grid = grid.pivot(index=["num_last", "lr_Z"], columns="column", values="text")
-    grid = grid.reindex(columns=column[cells["lr_Y_multiplier"].sort_values().index].unique())
-    grid = grid.rename_axis(["query tokens", "lr_Z"]).fillna("–").reset_index()
-    return grid.assign(**{"query tokens": grid["query tokens"].map("{:g}".format)}).astype(str)
-
-
-def summary(rows: pd.DataFrame) -> list[str]:
-    """All cells together, in one sentence."""
-    value = rows.set_index("quantity")["value"]
-    if "entropy_z_close" not in value:
-        return []
-    return [
-        f"{value['entropy_z_close']:.0%} of the cells are within 2 standard errors of the "
-        "published mean (Welch; chance alone: about 95%), none further than "
-        f"{value['entropy_z_largest']:.2f}; mean absolute difference "
-        f"{value['entropy_distance']:.4f} nats, correlation {value['entropy_correlation']:.3f}; "
-        f"our change by training is {value['entropy_slope']:.3f} times the published one."
-    ]
-
-
-def shape(published: pd.DataFrame) -> str:
-    """How many of the published lines rise all the way."""
-    lines = published.pivot(
-        index=["num_last", "lr_Z"], columns="lr_Y_multiplier", values="published"
-    )
-    rise = (lines.diff(axis=1).iloc[:, 1:] > 0).all(axis=1)
-    return (
-        "Published entropy over lr_Y/lr_Z, a line for each number of query tokens and lr_Z: "
-        f"{rise.sum()} of {len(rise)} lines rise from each value to the next."
-    )
+    halves = (cells["high"] - cells["low"]) / 2
+    numbers = cells["value"], halves, cells["published"], cells["published_std"]
+    ours, half, paper, std = (values.map(lambda x: number(x, 3)) for values in numbers)
+    rows = "query tokens: " + cells["num_last"].map("{:g}, lr_Z = ".format)
+    rows += cells["lr_Z"].map("{:.15g}".format)
+    columns = cells["lr_Y_multiplier"].map("lr_Y/lr_Z = {:.15g}".format)
+    text = ours + " ± " + half + "; paper " + paper + " ± " + std
+    text = text.str.removeprefix("– ± –; ")  # not run
+    grid = pd.DataFrame({"cell": rows, "of": columns, "text": text})
+    grid = grid.pivot(index="cell", columns="of", values="text").rename_axis(columns=None)
+    return grid.loc[rows.unique(), columns.unique()].fillna("–").reset_index()
 
 
 def draw(cells: pd.DataFrame) -> plt.Figure:
@@ -118,13 +91,12 @@ def panel(axis: plt.Axes, cells: pd.DataFrame) -> None:
     rates = sorted(cells.loc[cells["n"] > 0, "lr_Z"].unique())
     for place, lr_Z in enumerate(rates):
         line = cells[cells["lr_Z"] == lr_Z]
-        shift = 1 + 0.025 * (place - (len(rates) - 1) / 2)
+        x = line["lr_Y_multiplier"] * (1 + 0.025 * (place - (len(rates) - 1) / 2))
         style = {"color": PALETTE[place % len(PALETTE)], "marker": MARKERS[place % len(MARKERS)]}
         style |= {"capsize": 2, "markersize": 4}
-        x = line["lr_Y_multiplier"] * shift
         axis.errorbar(0.97 * x, line["value"], line["std"], label=f"lr$_Z$ = {lr_Z:g}", **style)
-        paper = {"linestyle": ":", "markerfacecolor": "white"} | style
-        axis.errorbar(1.03 * x, line["published"], line["published_std"], **paper)
+        style |= {"linestyle": ":", "markerfacecolor": "white"}
+        axis.errorbar(1.03 * x, line["published"], line["published_std"], **style)
     axis.axhline(INITIAL_ENTROPY, color="0.6", linewidth=0.8, zorder=0)
     place = axis.get_yaxis_transform()
     axis.text(0.01, INITIAL_ENTROPY, "before training", transform=place, va="bottom", fontsize=7)
@@ -138,10 +110,9 @@ def panel(axis: plt.Axes, cells: pd.DataFrame) -> None:
 with job(snakemake) as step:
     simulated = pd.read_parquet(snakemake.input.simulated)
     runs = entropies.entropy_by_run(simulated, step.settings["iterations"])
-    published = entropies.read_published(step.given("published"))
+    published = pd.read_csv(step.given("published"))
     cells = entropies.cells(runs, published)
     rows = table(cells, runs, published)
     title = "Scan and Snap: entropy of attention (nats) against learning rates"
-    notes = [*summary(rows), *NOTES, shape(published)]
-    step.save_table(rows, title=title, shown=shown(cells), notes=notes)
+    step.save_table(rows, title=title, shown=shown(cells), notes=NOTES)
     step.save_figure(draw(cells))

@@ -3,29 +3,30 @@
 The paper says that this phase transition is controllable by both rates, and gives no exponents. In
 the limit of small steps SGD with momentum is a flow in which rates and time trade against each
 other: T(lr_Y / s, lr_Z / s) = s T(lr_Y, lr_Z), so that the two exponents of T add up to -1 (Euler).
-To first order momentum m comes m / (1 - m) iterations late, which takes m / ((1 - m) T) off.
+To first order momentum m comes m / (1 - m) iterations late, which takes m / ((1 - m) T) off: at the
+figure's rates T is hardly more than that, and its exponents say little about the paper's dynamics.
 """
 
 import pandas as pd
 
 from onelayer.evidence.figures import MARKERS, PALETTE, SEQUENTIAL, despine, plt
-from onelayer.evidence.tables import interval, tidy
+from onelayer.evidence.tables import tidy
 from onelayer.job import job
-from onelayer.scan_snap.measures import over_runs, transition_exponents, transition_times_by_run
+from onelayer.scan_snap.measures import over_runs, transition_exponents, transition_times, wide
 
 KEYS = ["simulation", "slower", "lr_Z", "lr_Y"]
 NOTES = [
     "Time of the transition: the iteration at which attention c moves fastest. Exponents: slopes "
     "of its logarithm on the logarithms of both rates together, in each seed. Mean over seeds with "
     "its 95% interval (Student's t).",
-    "'slower': what the rates are divided by. In the limit of small rates training is a flow, "
-    "whose exponents add up to -1: time alone fixes the sum. Momentum's delay takes so much off "
-    "the sum's size, to first order.",
+    "In the limit of small rates training is a flow, whose exponents add up to -1: time alone "
+    "fixes the sum. momentum_delay: m / (1 - m) iterations over the time. Where it is near 1, as "
+    "at the rates of the figure, exponents measure that delay: claims are judged at the smallest.",
 ]
 
 
 def exponents(times: pd.DataFrame, momentum: float) -> list[dict]:
-    """Exponents of both rates, their sum, and momentum's delay."""
+    """Exponents of both rates, their sum, and momentum's delay as a share of the time."""
     slopes = transition_exponents(times)
     late = momentum / (1 - momentum)
     return [
@@ -45,29 +46,8 @@ def table(times: pd.DataFrame, slow: pd.DataFrame, momentum: float) -> pd.DataFr
         rows.append(row | {"quantity": "transition_time"} | over_runs(runs["time"], 0))
     for slower, runs in slow.groupby("slower"):
         row = {"simulation": "slow_transition", "slower": slower}
-        rows += [row | of for of in exponents(transition_times_by_run(runs), momentum)]
+        rows += [row | of for of in exponents(transition_times(runs), momentum)]
     return tidy(rows, KEYS)
-
-
-def shown(rows: pd.DataFrame) -> pd.DataFrame:
-    """The exponents, a row for each set of rates."""
-    rows = rows[rows["quantity"] != "transition_time"]
-    names = (
-        rows["slower"]
-        .map("rates divided by {:g}".format)
-        .where(rows["slower"].notna(), "rates of the figure")
-    )
-    text = [interval(*ends, 3) for ends in rows[["value", "low", "high"]].to_numpy()]
-    columns = {
-        "lr_Y_exponent": "exponent of lr_Y",
-        "lr_Z_exponent": "exponent of lr_Z",
-        "sum_of_exponents": "sum; flow: -1",
-        "momentum_delay": "momentum's delay",
-    }
-    grid = rows.assign(rates=names, text=text).pivot(
-        index="rates", columns="quantity", values="text"
-    )
-    return grid.loc[names.unique(), list(columns)].rename(columns=columns).reset_index()
 
 
 def draw(rows: pd.DataFrame) -> plt.Figure:
@@ -75,41 +55,46 @@ def draw(rows: pd.DataFrame) -> plt.Figure:
     figure, (left, right) = plt.subplots(1, 2, figsize=(6.2, 3.2), width_ratios=[1.3, 1])
     by_pair = rows[rows["quantity"] == "transition_time"].groupby("lr_Z")
     for place, (lr_Z, line) in enumerate(by_pair):
-        bars = line["value"] - line["low"], line["high"] - line["value"]
-        style = {"color": plt.get_cmap(SEQUENTIAL)(0.85 * place / max(1, len(by_pair) - 1))}
-        style |= {"marker": MARKERS[place % len(MARKERS)], "label": f"{lr_Z:g}"}
-        left.errorbar(line["lr_Y"], line["value"], bars, markersize=4, capsize=2, **style)
+        colour = plt.get_cmap(SEQUENTIAL)(0.85 * place / max(1, len(by_pair) - 1))
+        points(left, line, "lr_Y", MARKERS[place % len(MARKERS)], colour, f"{lr_Z:g}")
     left.set(xscale="log", yscale="log", xlabel="decoder's learning rate lr$_Y$ (log)")
     left.set(ylabel="time of the transition\n(iterations, log)")
     left.set_title("Time of the transition by both rates", fontsize=9)
-    for axis in (left.xaxis, left.yaxis):
-        axis.set_major_formatter("{x:g}")
+    left.yaxis.set_major_formatter("{x:g}")
     left.yaxis.set_minor_formatter(lambda y, _: f"{y:g}" if f"{y:g}"[0] in "25" else "")
-    left.xaxis.set_minor_formatter("")
     left.tick_params(axis="y", which="minor", labelsize=8)
     left.legend(title="lr$_Z$", fontsize=7.5, title_fontsize=8, ncols=2)
     slow = rows[rows["simulation"] == "slow_transition"]
-    exponents = {"lr_Z_exponent": "lr$_Z$", "lr_Y_exponent": "lr$_Y$", "sum_of_exponents": "sum"}
-    for (quantity, label), marker, colour in zip(exponents.items(), MARKERS, PALETTE, strict=False):
-        line = slow[slow["quantity"] == quantity]
-        bars = line["value"] - line["low"], line["high"] - line["value"]
-        style = {"marker": marker, "color": colour, "capsize": 2, "label": label}
-        right.errorbar(line["slower"], line["value"], bars, **style)
+    labels = {"lr_Z_exponent": "lr$_Z$", "lr_Y_exponent": "lr$_Y$", "sum_of_exponents": "sum"}
+    for (quantity, label), marker, colour in zip(labels.items(), MARKERS, PALETTE, strict=False):
+        points(right, slow[slow["quantity"] == quantity], "slower", marker, colour, label)
     right.axhline(-1, color="0.6", linewidth=0.8, zorder=0)
     right.set(xscale="log", xlabel="rates divided by (log)", ylabel="exponent of the time")
     right.set_xticks(sorted(slow["slower"].unique()))
-    right.xaxis.set_major_formatter("{x:g}")
-    right.xaxis.set_minor_formatter("")
     right.set_title("Exponents of both rates, and sum\n(line: −1, of a flow)", fontsize=9)
     right.legend(fontsize=7.5)
+    for axis in (left, right):
+        axis.xaxis.set_major_formatter("{x:g}")
+        axis.xaxis.set_minor_formatter("")
     despine(left, right)
     return figure
 
 
+def points(
+    axis: plt.Axes, rows: pd.DataFrame, x: str, marker: str, colour: object, label: str
+) -> None:
+    """A line of numbers with their intervals."""
+    bars = rows["value"] - rows["low"], rows["high"] - rows["value"]
+    style = {"marker": marker, "color": colour, "label": label, "markersize": 4, "capsize": 2}
+    axis.errorbar(rows[x], rows["value"], bars, **style)
+
+
 with job(snakemake) as step:
-    times = transition_times_by_run(pd.read_parquet(snakemake.input.transition))
+    times = transition_times(pd.read_parquet(snakemake.input.transition))
     slow = pd.read_parquet(snakemake.input.slow)
     rows = table(times, slow, step.settings["momentum"])
     title = "Scan and Snap: time of the phase transition by learning rates"
-    step.save_table(rows, title=title, shown=shown(rows), notes=NOTES)
+    some = rows[rows["quantity"] != "transition_time"]
+    rates = some["slower"].map("rates / {:g}".format).replace("rates / nan", "the figure's rates")
+    step.save_table(rows, title=title, shown=wide(some, some["quantity"], rates), notes=NOTES)
     step.save_figure(draw(rows))

@@ -4,37 +4,28 @@ import numpy as np
 import pandas as pd
 
 from onelayer.evidence.figures import PALETTE, SEQUENTIAL, despine, plt
-from onelayer.evidence.tables import interval, tidy
+from onelayer.evidence.tables import tidy
 from onelayer.job import job
 from onelayer.scan_snap.data import COMMON, DISTINCT, SLOTS
-from onelayer.scan_snap.measures import over_runs, scan_measures, trajectories
+from onelayer.scan_snap.measures import over_runs, scan_measures, trajectories, wide
 
-KEYS = ["simulation", "lr_Y_multiplier"]
 # Between which numbers lie by definition.
-ENDS = {"common_mass_change": (-1, 1), "gain_spearman": (-1, 1), "largest_attention": (0, 1)}
+ENDS = dict.fromkeys(("common_mass_change", "gain_spearman", "drop_spearman"), (-1, 1))
 ENDS |= dict.fromkeys(("gain_of_most_frequent", "gain_of_rarest", "way_after"), (0,))
-WORDS = {
-    "common_mass_change": "common tokens' share of attention: change",
-    "gain_spearman": "rank correlation of c(end) / c(0) and P(l), distinct tokens",
-    "gain_of_most_frequent": "c(end) / c(0) of the most frequent distinct token",
-    "gain_of_rarest": "c(end) / c(0) of the rarest distinct token",
-    "largest_attention": "largest c of all tokens at the end",
-    "slowing_down": "log10 of the top token's speed, early / at the end",
-    "entropy_slowing_down": "log10 of the entropy's speed, early / at the end",
-    "way_after": "way of c after the figure's iterations / way before (l1)",
-    "drop_delay[1 to 2]": "iterations from the rarest distinct token's drop to the next one's",
-    "slowing_down_over_control": "top token: with the fastest decoder minus with this one",
-    "entropy_slowing_down_over_control": "the same of the entropy",
-}
+ENDS["largest_attention"] = (0, 1)
 NOTES = [
     "c is attention c_{l|n}: what sequences with the next token n give to token l. 'scan' is the "
     "paper's: Y and Z start at 0. 'rest' starts at random values, so that attention moves under a "
     "decoder frozen at its start, too (lr_Y / lr_Z = 0): controls, which the paper does not have.",
     "Mean over seeds with its 95% interval (Student's t). Decoders share data and start by seed; "
-    "'over control' is a difference seed by seed.",
-    "Speed is the change per iteration, early around iteration 10. A token drops where its c is 1% "
-    "below its start. The top token's speed also falls where it loses its attention, which is no "
-    "rest: then the entropy's rows are the sounder ones.",
+    "'over control' is the fastest decoder's minus this one's, seed by seed.",
+    "gain: c(end) / c(0). drop: the time at which a distinct token's c is 1% below its largest so "
+    "far; those that never drop tie. spearman: rank correlation with P(l) over distinct tokens. "
+    "way_after: how far c goes after the figure's iterations, over how far before (l1).",
+    "slowing_down: log10 of the top token's speed at the run's own transition, where c moves "
+    "fastest, over its speed half of the figure's iterations later; entropy_slowing_down: of the "
+    "entropy. The top token's speed also falls where it loses its attention, which is no rest: "
+    "then the entropy's rows are the sounder ones.",
 ]
 LINES = (0, 4, 7, 9)  # distinct tokens drawn over time, from rare to frequent
 BAND = (2.5, 97.5)  # percentiles of seeds
@@ -56,16 +47,7 @@ def table(simulated: dict[str, pd.DataFrame], iterations: dict[str, int]) -> pd.
             for quantity, values in measures.items():
                 row = {"simulation": simulation, "lr_Y_multiplier": rate, "quantity": quantity}
                 rows.append(row | over_runs(values, *ENDS.get(quantity, ())))
-    return tidy(rows, KEYS)
-
-
-def shown(rows: pd.DataFrame) -> pd.DataFrame:
-    """A row per quantity, a column per decoder."""
-    name = rows["simulation"] + rows["lr_Y_multiplier"].map(", lr_Y/lr_Z = {:.15g}".format)
-    text = [interval(*ends, 3) for ends in rows[["value", "low", "high"]].to_numpy()]
-    grid = rows.assign(name=name, text=text).pivot(index="quantity", columns="name", values="text")
-    grid = grid.reindex(index=[q for q in WORDS if q in grid.index], columns=name.unique())
-    return grid.rename(index=WORDS).rename_axis("number", axis=0).fillna("–").reset_index()
+    return tidy(rows, ["simulation", "lr_Y_multiplier"])
 
 
 def draw(simulated: dict[str, pd.DataFrame], iterations: dict[str, int]) -> plt.Figure:
@@ -76,13 +58,13 @@ def draw(simulated: dict[str, pd.DataFrame], iterations: dict[str, int]) -> plt.
     heat_map(figure, axes[0, 0], c[:, 0], end)
     tokens_over_time(axes[0, 1], times[times <= end], c[times <= end])
     gains(axes[1, 0], c[end] / c[0])
-    rest = simulated["rest"].query(f"diverged_at < 0 and iteration <= {iterations['rest']}")
-    speed(axes[1, 1], rest)
+    speed(axes[1, 1], simulated["rest"].query(f"iteration <= {iterations['rest']}"))
     figure.supxlabel(
         "$c_{l|n}$: attention that sequences with next token $n$ give token $l$; "
         f"bands and bars: 95% of {c.shape[1]} seeds",
         fontsize=8,
     )
+    despine(*axes.flat[1:])
     return figure
 
 
@@ -104,13 +86,11 @@ def tokens_over_time(axis: plt.Axes, times: np.ndarray, c: np.ndarray) -> None:
     lines["common 1"] = c[..., :COMMON].mean(axis=2), "0.35", "--"
     for label, (values, colour, style) in reversed(lines.items()):
         axis.plot(times, values.mean(axis=1), style, color=colour, label=label)
-        axis.fill_between(
-            times, *np.percentile(values, BAND, axis=1), color=colour, alpha=0.2, linewidth=0
-        )
+        band = np.percentile(values, BAND, axis=1)
+        axis.fill_between(times, *band, color=colour, alpha=0.2, linewidth=0)
     axis.set(title="Some tokens, all seeds", xlabel="iteration", ylabel="$c_{l|n}$")
     axis.set_ylim(0, 1.6 * axis.get_ylim()[1])  # above all bands, for the legend
     axis.legend(title="token, relative P($l$|$n$)", fontsize=7, title_fontsize=7.5, ncols=2)
-    despine(axis)
 
 
 def gains(axis: plt.Axes, gain: np.ndarray) -> None:
@@ -125,12 +105,12 @@ def gains(axis: plt.Axes, gain: np.ndarray) -> None:
     axis.set(title="Gain by token", ylabel="$c_{l|n}$(end) / $c_{l|n}$(0)")
     axis.set(xlabel="token, distinct ones: rare to frequent", xticks=slots[::5], ylim=(0, None))
     axis.legend(loc="upper left")
-    despine(axis)
 
 
 def speed(axis: plt.Axes, rest: pd.DataFrame) -> None:
     """Median speed of the top token's c, a line per decoder."""
-    for (rate, runs), colour in zip(rest.groupby("lr_Y_multiplier"), PALETTE, strict=False):
+    whole = rest[rest["diverged_at"] < 0].groupby("lr_Y_multiplier")
+    for (rate, runs), colour in zip(whole, PALETTE, strict=False):
         times, c = trajectories(runs)
         label = f"lr$_Y$ / lr$_Z$ = {rate:g}" if rate else "frozen decoder"
         middle = np.median(np.abs(np.diff(c[:, :, -1], axis=0)), axis=1)
@@ -139,12 +119,12 @@ def speed(axis: plt.Axes, rest: pd.DataFrame) -> None:
     axis.set(title="Speed by decoder", ylabel="|change of top $c_{l|n}$| (log)")
     axis.xaxis.set_major_formatter("{x:g}")
     axis.legend(fontsize=7, loc="lower left")
-    despine(axis)
 
 
 with job(snakemake) as step:
     simulated = {name: pd.read_parquet(snakemake.input[name]) for name in ("scan", "rest")}
     rows = table(simulated, step.settings)
     title = "Scan and Snap: attention of one sequence class over training"
-    step.save_table(rows, title=title, shown=shown(rows), notes=NOTES)
+    decoder = rows["simulation"] + rows["lr_Y_multiplier"].map(", lr_Y/lr_Z = {:.15g}".format)
+    step.save_table(rows, title=title, shown=wide(rows, rows["quantity"], decoder), notes=NOTES)
     step.save_figure(draw(simulated, step.settings))

@@ -8,23 +8,24 @@ from matplotlib.colors import PowerNorm
 from matplotlib.image import AxesImage
 
 from onelayer.evidence.figures import PALETTE, SEQUENTIAL, despine, plain, plt
-from onelayer.evidence.tables import interval, tidy
+from onelayer.evidence.tables import tidy
 from onelayer.job import job
-from onelayer.scan_snap.measures import over_runs
-from onelayer.scan_snap.text import FREQUENCY_BINS, uniform_entropy
+from onelayer.scan_snap.measures import over_runs, wide
+from onelayer.scan_snap.text import UNKNOWN, uniform_entropy
 
-KEYS = ["training", "tokens"]
+KEYS = ["training", "corpus", "tokens"]
 NOTES = [
     "Change from before training to its end on held-out articles; mean over seeds that went "
     "through, with its 95% interval (Student's t).",
     "top1: the largest weight, mean over queries. sparse: share of keys below a tenth of uniform "
-    "attention. received: attention on keys of a range of frequency ranks, 1 if uniform. The text "
-    "is an analogue of the paper's unless the corpus is WikiText.",
+    "attention. received: attention on keys of a range of frequency ranks, 1 if uniform; <unk> is "
+    "all tokens beyond the vocabulary, for the model one token. The text is an analogue of the "
+    "paper's unless the corpus is WikiText.",
 ]
-DASHES = ("-", "--", ":", "-.")
+DASHES = ("-", "--", ":", "-.", (0, (1, 4)))
 
 
-def table(trainings: dict[str, pd.DataFrame]) -> pd.DataFrame:
+def table(trainings: dict[str, pd.DataFrame], corpora: dict[str, str]) -> pd.DataFrame:
     """What attention does between the first and the last iteration, a row per number."""
     rows = []
     for name, measured in trainings.items():
@@ -35,31 +36,29 @@ def table(trainings: dict[str, pd.DataFrame]) -> pd.DataFrame:
             for t in (0, last)
         )
         seeds = end.join((end - start).add_suffix("_change"))
-        bins = [ranks for ranks in FREQUENCY_BINS if f"received[{ranks}]" in end]
+        seeds["entropy_relative_change"] = end["entropy"] / start["entropy"] - 1
+        known = [q for q in bins_of(measured) if q != f"received[{UNKNOWN}]"]
         still = not (seeds["loss_change"] < 0).all()
         for quantity, tokens, ends in (
             ("entropy_change", "", ()),
+            ("entropy_relative_change", "", (-1,)),
             ("top1_change", "", ()),
             ("sparse_change", "", ()),
-            (f"received[{bins[0]}]_change", "most frequent", ()),
-            (f"received[{bins[-1]}]_change", "rarest", ()),
+            (f"{known[0]}_change", "most frequent", ()),
+            (f"{known[-1]}_change", "least frequent", ()),
+            (f"received[{UNKNOWN}]_change", "unknown", ()),
             ("top1", "", (0, 1)),
         ):
-            row = {"training": name, "tokens": tokens, "quantity": quantity}
-            row |= over_runs(seeds[quantity], *ends)
+            row = {"training": name, "corpus": corpora[name], "tokens": tokens}
+            row |= {"quantity": quantity} | over_runs(seeds.get(quantity, ()), *ends)
             rows.append(row | ({"state": "not reached"} if still else {}))
     return tidy(rows, KEYS)
 
 
-def shown(rows: pd.DataFrame) -> pd.DataFrame:
-    """A row per number, a column per training."""
-    text = [interval(*ends, 3) for ends in rows[["value", "low", "high"]].to_numpy()]
-    number = rows["quantity"].str.replace("_", ": ") + rows["tokens"].map(
-        lambda tokens: f" ({tokens} tokens)" if tokens else ""
-    )
-    grid = rows.assign(text=text, number=number)
-    grid = grid.pivot(index="number", columns="training", values="text")
-    return grid.loc[number.unique(), rows["training"].unique()].fillna("–").reset_index()
+def bins_of(measured: pd.DataFrame) -> list[str]:
+    """Quantities of the frequency bins, the most frequent first."""
+    quantities = measured["quantity"].unique()
+    return [quantity for quantity in quantities if quantity.startswith("received[")]
 
 
 def draw(
@@ -67,13 +66,10 @@ def draw(
 ) -> plt.Figure:
     """Maps of one sequence before and after the first two trainings; then all of them over time."""
     figure, axes = plt.subplots(2, 3, figsize=(6.6, 5.3))
-    shown = [(maps[0], 0, next(iter(trainings)))]
-    shown += [(one, -1, name) for one, name in zip(maps[:2], trainings, strict=False)]
-    for axis, (one, place, title) in zip(axes[0], shown, strict=False):
-        image = show_map(axis, one["maps"][place])
-        iteration = one["iterations"][place]
-        name = f"{title}, iteration {iteration}" if iteration else "before training"
-        axis.set_title(name, fontsize=8.5)
+    image = show_map(axes[0, 0], maps[0]["maps"][0], "before training")
+    for axis, one, (name, measured) in zip(axes[0, 1:], maps, trainings.items(), strict=False):
+        last = measured["iteration"].max()
+        image = show_map(axis, one["maps"][-1], f"{name},\niteration {last}")
     figure.colorbar(image, ax=axes[0], shrink=0.8, pad=0.01, label="attention")
     axes[0, 0].set_ylabel("query token")
     over_time, *by_bins = axes[1]
@@ -82,10 +78,11 @@ def draw(
     over_time.axhline(uniform_entropy(length), color="0.6", linewidth=0.8, label="uniform")
     over_time.set_ylabel("nats")
     over_time.set_title("entropy of attention", fontsize=9)
-    colours = plt.get_cmap(SEQUENTIAL)(np.linspace(0, 0.85, len(FREQUENCY_BINS)))
     for axis, (name, measured) in zip(by_bins, trainings.items(), strict=False):
-        for ranks, colour, dashes in zip(FREQUENCY_BINS, colours, DASHES, strict=True):
-            line(axis, measured, f"received[{ranks}]", ranks, colour, dashes)
+        bins = bins_of(measured)
+        colours = plt.get_cmap(SEQUENTIAL)(np.linspace(0, 0.85, len(bins)))
+        for quantity, colour, dashes in zip(bins, colours, DASHES, strict=False):
+            line(axis, measured, quantity, quantity[9:-1], colour, dashes)
         axis.axhline(1, color="0.6", linewidth=0.8, zorder=0)
         axis.set_title(f"{name}: attention\nreceived, by frequency rank", fontsize=9)
     by_bins[0].set_ylabel("uniform = 1")
@@ -101,7 +98,7 @@ def draw(
     return figure
 
 
-def show_map(axis: plt.Axes, weights: np.ndarray) -> AxesImage:
+def show_map(axis: plt.Axes, weights: np.ndarray, title: str) -> AxesImage:
     """Attention on one sequence, [T, T]."""
     length = len(weights)
     image = axis.imshow(
@@ -111,29 +108,34 @@ def show_map(axis: plt.Axes, weights: np.ndarray) -> AxesImage:
         interpolation="nearest",
         extent=(0.5, length + 0.5, length + 0.5, 0.5),
     )
-    axis.set(xticks=[1, *range(10, length + 1, 10)], yticks=[1, *range(10, length + 1, 10)])
-    axis.set_xlabel("key token")
+    ticks = [1, *range(10, length + 1, 10)]
+    axis.set(xticks=ticks, yticks=ticks, xlabel="key token")
+    axis.set_title(title, fontsize=8.5)
     despine(axis)
     return image
 
 
 def line(
-    axis: plt.Axes, measured: pd.DataFrame, quantity: str, label: str, colour: str, dashes: str
+    axis: plt.Axes, measured: pd.DataFrame, quantity: str, label: str, colour: object, dashes
 ) -> None:
     """A thin line per seed and their mean."""
     of = measured[measured["quantity"] == quantity]
-    if len(of):
-        grid = of.pivot(index="iteration", columns="seed", values="value")
-        axis.plot(grid.index, grid, color=colour, linewidth=0.5, alpha=0.5)
-        axis.plot(grid.index, grid.mean(axis=1), dashes, color=colour, linewidth=1.8, label=label)
+    grid = of.pivot(index="iteration", columns="seed", values="value")
+    axis.plot(grid.index, grid, color=colour, linewidth=0.5, alpha=0.5)
+    axis.plot(grid.index, grid.mean(axis=1), dashes, color=colour, linewidth=1.8, label=label)
 
 
 with job(snakemake) as step:
     measures = [pd.read_parquet(file) for file in snakemake.input.measures]
-    trainings = dict(zip(step.settings["trainings"], measures, strict=True))
-    rows = table(trainings)
+    settings = step.settings["trainings"]
+    rows = table(
+        dict(zip(settings, measures, strict=True)),
+        {name: training["corpus"] for name, training in settings.items()},
+    )
     title = "Scan and Snap: attention on real text"
-    step.save_table(rows, title=title, shown=shown(rows), notes=NOTES)
+    trained = rows["training"] + " on " + rows["corpus"]
+    step.save_table(rows, title=title, shown=wide(rows, rows["quantity"], trained), notes=NOTES)
     maps = [dict(np.load(file)) for file in snakemake.input.maps]
-    named = dict(zip(step.settings["names"], measures, strict=True))
-    step.save_figure(draw(named, maps, step.settings["length"]))
+    optimizers = {name: one["trainings"][0]["optimizer"] for name, one in settings.items()}
+    named = (f"{name} ({optimizer})" for name, optimizer in optimizers.items())
+    step.save_figure(draw(dict(zip(named, measures, strict=True)), maps, maps[0]["maps"].shape[-1]))

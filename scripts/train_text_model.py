@@ -13,9 +13,9 @@ from onelayer.settings.scan_snap import LanguageModelSettings
 from onelayer.text.corpus.articles import read_articles
 
 with job(snakemake) as step:
-    settings = LanguageModelSettings(**snakemake.params.settings)
+    settings = LanguageModelSettings(**step.settings)
     text = encode(read_articles(snakemake.input.articles, settings.max_articles), settings)
     trained = train_language_model(text, settings, step.execution)
-    step.save(measures=tabulate_measures(trained))
+    step.save(measures=tabulate_measures(trained, text.bins))
     with open(step.path("maps"), "wb") as file:  # np.savez would rename the file
-        np.savez(file, **attention_maps(trained, text, settings))
+        np.savez(file, **attention_maps(trained, text))

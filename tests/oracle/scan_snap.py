@@ -3,19 +3,18 @@
 import torch
 
 
-def sequences_of(task, counts, bounds, order):
+def sequences_of(task, counts, classes, order):
     """Token lists, query and next token of every sequence of a batch, tokens shuffled."""
     sequences = []
-    for f in range(task.classes):
-        for row in counts[bounds[f] : bounds[f + 1]]:
-            tokens = []
-            for slot, times in enumerate(row):
-                token = slot if slot < 10 else 10 + 10 * f + slot - 10
-                tokens += [token] * int(times)
-            order.shuffle(tokens)
-            query = 10 + 10 * task.classes + f // task.next_per_last
-            following = 10 + 10 * task.classes + task.num_last + f
-            sequences.append((tokens, query, following))
+    for row, f in zip(counts, classes.tolist(), strict=True):
+        tokens = []
+        for slot, times in enumerate(row):
+            token = slot if slot < 10 else 10 + 10 * f + slot - 10
+            tokens += [token] * int(times)
+        order.shuffle(tokens)
+        query = 10 + 10 * task.classes + f // task.next_per_last
+        following = 10 + 10 * task.classes + task.num_last + f
+        sequences.append((tokens, query, following))
     return sequences
 
 

@@ -5,52 +5,28 @@ text_trainings = [training.name for training in scan_snap.language_model.trainin
 
 rule simulate_scan_snap:
     output:
-        attention="results/scan_snap/{simulation}.parquet",
+        scan="results/scan_snap/scan.parquet",
+        rest="results/scan_snap/rest.parquet",
+        entropy_sweep="results/scan_snap/entropy_sweep.parquet",
+        transition="results/scan_snap/transition.parquet",
+        slow_transition="results/scan_snap/slow_transition.parquet",
     log:
-        "results/logs/simulate_scan_snap/{simulation}.log",
+        "results/logs/simulate_scan_snap.log",
     benchmark:
-        "results/benchmarks/simulate_scan_snap/{simulation}.tsv"
-    wildcard_constraints:
-        simulation="scan|rest|entropy_sweep|transition",
+        "results/benchmarks/simulate_scan_snap.tsv"
     conda:
         "../../envs/onelayer.yaml"
-    threads: lambda w: getattr(scan_snap, w.simulation).threads
+    threads: 1
     resources:
         mem_mb=lambda w, attempt: 1500 * attempt,
         runtime=lambda w, attempt: 60 * attempt,
     params:
-        settings=lambda w: dump(getattr(scan_snap, w.simulation)),
+        settings={k: v for k, v in dump(scan_snap).items() if k != "language_model"},
         code=code("simulate_scan_snap"),
     message:
-        "Train one-layer transformers on synthetic sequences [{wildcards.simulation}]"
+        "Train one-layer transformers on synthetic sequences"
     script:
         "../../scripts/simulate_scan_snap.py"
-
-
-rule simulate_slow_transitions:
-    output:
-        attention="results/scan_snap/slow_transitions.parquet",
-    log:
-        "results/logs/simulate_slow_transitions.log",
-    benchmark:
-        "results/benchmarks/simulate_slow_transitions.tsv"
-    conda:
-        "../../envs/onelayer.yaml"
-    threads: scan_snap.transition.threads
-    resources:
-        mem_mb=lambda w, attempt: 1500 * attempt,
-        runtime=lambda w, attempt: 60 * attempt,
-    params:
-        settings=dict(
-            transition=dump(scan_snap.transition),
-            slow=dump(scan_snap.slow_transition),
-            threads=scan_snap.transition.threads,
-        ),
-        code=code("simulate_slow_transitions"),
-    message:
-        "Train through the phase transition at smaller learning rates"
-    script:
-        "../../scripts/simulate_slow_transitions.py"
 
 
 rule train_text_model:
@@ -73,9 +49,7 @@ rule train_text_model:
     threads: scan_snap.language_model.threads
     resources:
         # Logits of all seeds at once grow with the vocabulary.
-        mem_mb=lambda w, attempt: (
-            attempt * (1500 + settings.scan_snap.language_model.vocabulary // 10)
-        ),
+        mem_mb=lambda w, attempt: (attempt * (1500 + scan_snap.language_model.vocabulary // 10)),
         runtime=lambda w, attempt: 60 * attempt,
         gpu=gpus(scan_snap.language_model),
     params:
@@ -96,26 +70,15 @@ rule show_scan:
         figure=figure("scan_snap/scan"),
     log:
         "results/logs/show_scan.log",
-    benchmark:
-        "results/benchmarks/show_scan.tsv"
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=10,
     params:
-        settings=dict(
-            scan=scan_snap.scan.iterations,
-            rest=scan_snap.rest.iterations,
-        ),
+        settings=dict(scan=scan_snap.scan.iterations, rest=scan_snap.rest.iterations),
         code=code("show_scan"),
         caption="Attention of one sequence class over training (Fig. 4): common tokens lose, "
         "distinct tokens gain in the order of their frequency, then attention comes to rest; "
         "beside slower and frozen decoders.",
-    message:
-        "Show attention of one sequence class over training"
     script:
         "../../scripts/show_scan.py"
 
@@ -128,23 +91,15 @@ rule show_entropy_sweep:
         figure=figure("scan_snap/entropy_sweep"),
     log:
         "results/logs/show_entropy_sweep.log",
-    benchmark:
-        "results/benchmarks/show_entropy_sweep.tsv"
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=10,
     params:
         published=repository_file("reference/scan_snap_figure6.csv"),
         settings=dict(iterations=scan_snap.entropy_sweep.iterations),
         code=code("show_entropy_sweep"),
         caption="Entropy of attention on a class's distinct tokens against lr_Y/lr_Z (Fig. 6), "
         "ours and the published values.",
-    message:
-        "Show entropy of attention by learning rates beside the published values"
     script:
         "../../scripts/show_entropy_sweep.py"
 
@@ -152,28 +107,20 @@ rule show_entropy_sweep:
 rule show_phase_transition:
     input:
         transition="results/scan_snap/transition.parquet",
-        slow="results/scan_snap/slow_transitions.parquet",
+        slow="results/scan_snap/slow_transition.parquet",
     output:
         table=table("scan_snap/phase_transition"),
         figure=figure("scan_snap/phase_transition"),
     log:
         "results/logs/show_phase_transition.log",
-    benchmark:
-        "results/benchmarks/show_phase_transition.tsv"
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=10,
     params:
         settings=dict(momentum=scan_snap.transition.momentum),
         code=code("show_phase_transition"),
         caption="When attention stops gathering speed, against both learning rates, and how that "
         "time scales where they are small.",
-    message:
-        "Show the time of the phase transition by learning rates"
     script:
         "../../scripts/show_phase_transition.py"
 
@@ -189,28 +136,15 @@ rule show_text_attention:
         figure=figure("scan_snap/text"),
     log:
         "results/logs/show_text_attention.log",
-    benchmark:
-        "results/benchmarks/show_text_attention.tsv"
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=10,
     params:
         settings=dict(
-            trainings=text_trainings,
-            names=[
-                f"{training.name} ({training.optimizer})"
-                for training in scan_snap.language_model.trainings
-            ],
-            length=scan_snap.language_model.length,
+            trainings={name: dump(scan_snap.language_model.of(name)) for name in text_trainings}
         ),
         code=code("show_text_attention"),
-        caption="Attention of a one-layer transformer trained on articles (Fig. 7): maps of one "
+        caption="Attention of a one-layer transformer trained on text (Fig. 7): maps of one "
         "held-out sequence, entropy over training, and attention by token frequency.",
-    message:
-        "Show attention on real text over training"
     script:
         "../../scripts/show_text_attention.py"

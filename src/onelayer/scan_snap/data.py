@@ -44,17 +44,18 @@ class Task:
         """Tokens in all, M."""
         return self.contextual + self.num_last + self.classes
 
+    @property
+    def tokens(self) -> np.ndarray:
+        """Ids of the 20 tokens of every class, [F, 20]."""
+        common = np.broadcast_to(np.arange(COMMON), (self.classes, COMMON))
+        distinct = np.arange(COMMON, self.contextual).reshape(self.classes, DISTINCT)
+        return np.concatenate([common, distinct], axis=1)
 
-@functools.lru_cache(maxsize=1000)  # ensembles of one seed that train one after the other share it
+
+@functools.lru_cache(maxsize=1000)  # ensembles that train one after the other share a seed's
 def draw_counts(task: Task, seed: int, step: int) -> tuple[np.ndarray, np.ndarray]:
-    """A step's batch, sequences sorted by class; the same under all learning rates.
-
-    Returns:
-        int64 [batch, SLOTS], how often each token of its class occurs in a sequence; and int64
-        [F + 1], class f has sequences bounds[f] to bounds[f + 1].
-    """
+    """A step's batch: counts of the tokens of a class, [batch, SLOTS], and ascending classes."""
     rng = generator("scan and snap batch", task, seed, step)
-    sizes = np.bincount(rng.integers(task.classes, size=task.batch), minlength=task.classes)
+    classes = np.sort(rng.integers(task.classes, size=task.batch))
     # Chances by slot are the same in every class: which counts go to which class is arbitrary.
-    counts = rng.multinomial(task.length - 1, TOKEN_CHANCES, size=task.batch)
-    return counts, np.concatenate([[0], np.cumsum(sizes)])
+    return rng.multinomial(task.length - 1, TOKEN_CHANCES, size=task.batch), classes

@@ -1,12 +1,11 @@
 """Entropy of attention against the learning rates, beside the published cells (Fig. 6)."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from onelayer.evidence.intervals import half_width
+from onelayer.evidence.intervals import half_width, worst
 from onelayer.scan_snap.data import TOKEN_CHANCES
 from onelayer.scan_snap.measures import ATTENTION, SETTINGS, distinct_entropy, over_runs
 
@@ -14,19 +13,12 @@ from onelayer.scan_snap.measures import ATTENTION, SETTINGS, distinct_entropy, o
 INITIAL_ENTROPY = float(distinct_entropy(TOKEN_CHANCES))
 UNMOVED_ENTROPY = 0.005  # so near to it a run has not left it (nats)
 PUBLISHED_RUNS = 10  # seeds behind a published mean and standard deviation
-
-
-def read_published(path: Path) -> pd.DataFrame:
-    """The 64 published cells: `SETTINGS`, `published`, `published_std`."""
-    return pd.read_csv(path)[[*SETTINGS, "published", "published_std"]]
+# Which way the paper says that a rate moves entropy.
+SIDES = {"lr_Y_multiplier": 1, "lr_Z": -1}
 
 
 def entropy_by_run(simulated: pd.DataFrame, iteration: int) -> pd.DataFrame:
-    """Fig. 6's metric: entropy averaged over the classes of each run, NaN if it diverged.
-
-    Returns:
-        Columns `SETTINGS`, `seed`, `entropy`.
-    """
+    """Fig. 6's metric, `entropy`: averaged over the classes of each run, NaN if it diverged."""
     at = simulated[simulated["iteration"] == iteration]
     entropy = distinct_entropy(at[ATTENTION].to_numpy(np.float64))
     measured = at[[*SETTINGS, "seed", "diverged_at"]].assign(entropy=entropy)
@@ -35,11 +27,9 @@ def entropy_by_run(simulated: pd.DataFrame, iteration: int) -> pd.DataFrame:
 
 
 def cells(runs: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
-    """Entropy of every setting over `entropy_by_run`'s runs, beside the published cells.
+    """Entropy of every setting over `entropy_by_run`'s runs, with `published`, `published_std`.
 
-    Returns:
-        `SETTINGS`, `value`, `low`, `high`, `n`, `std`, `state`, `published`, `published_std`; a
-        published cell that was not run has no value.
+    A published cell that was not run has no value.
     """
     rows = []
     for keys, group in runs.groupby(SETTINGS, sort=False):
@@ -47,7 +37,8 @@ def cells(runs: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
         if ((group["entropy"] - INITIAL_ENTROPY).abs().dropna() <= UNMOVED_ENTROPY).all():
             row["state"] = "not reached"
         rows.append(dict(zip(SETTINGS, keys, strict=True)) | row)
-    both = pd.DataFrame(rows).merge(published, on=SETTINGS, how="outer", sort=False)
+    theirs = published[[*SETTINGS, "published", "published_std"]]
+    both = pd.DataFrame(rows).merge(theirs, on=SETTINGS, how="outer", sort=False)
     return both.sort_values(SETTINGS, kind="stable", ignore_index=True)
 
 
@@ -59,15 +50,17 @@ def welch(cells: pd.DataFrame) -> pd.Series:
     return (cells["value"] - cells["published"]) / np.hypot(ours, theirs)
 
 
-def pooled(weights: np.ndarray, halves: np.ndarray, together: Sequence) -> float:
-    """Half of the interval of a weighted sum of means, from half of each one's interval.
+def weighted_sum(estimates: pd.DataFrame, weights: np.ndarray, together: Sequence) -> dict:
+    """A weighted sum of means with its interval: `value`, `low`, `high`, `n`.
 
     Means that rest on the same seeds, equal in `together` [means], vary together; how is not
-    known, so that their halves are added, the most that they can come to. Other seeds are
-    independent: squares are added.
+    known, so that halves of their intervals are added, the most that they can come to. Other seeds
+    are independent: squares are added.
     """
-    parts = pd.Series(np.abs(weights) * np.asarray(halves)).groupby(np.asarray(together)).sum()
-    return float(np.sqrt((parts**2).sum()))
+    halves = np.abs(weights) * (estimates["high"] - estimates["low"]) / 2
+    half = float(np.sqrt((halves.groupby(np.asarray(together)).sum() ** 2).sum()))
+    value = float((weights * estimates["value"]).sum())
+    return {"value": value, "low": value - half, "high": value + half, "n": estimates["n"].min()}
 
 
 def slope(cells: pd.DataFrame) -> dict[str, object]:
@@ -77,44 +70,48 @@ def slope(cells: pd.DataFrame) -> dict[str, object]:
     least squares slope through the start.
     """
     theirs = cells["published"] - INITIAL_ENTROPY
-    weights = theirs / (theirs**2).sum()
-    value = float((weights * (cells["value"] - INITIAL_ENTROPY)).sum())
-    half = pooled(weights, (cells["high"] - cells["low"]) / 2, cells["num_last"])
-    n = int(cells["n"].min())
-    return {"value": value, "low": value - half, "high": value + half, "n": n, "published": 1.0}
+    moved = cells.assign(**{end: cells[end] - INITIAL_ENTROPY for end in ("value", "low", "high")})
+    ours = weighted_sum(moved, theirs / (theirs**2).sum(), cells["num_last"])
+    return ours | {"published": 1.0}
 
 
 def trend(runs: pd.DataFrame, published: pd.DataFrame, along: str) -> list[dict[str, object]]:
     """What a rate does: entropy at its largest value minus at its smallest, mean over the other.
 
-    Paired by seed, because a seed has the same data and start under all learning rates. A row for
-    each number of query tokens, then their mean, with the same of the published cells that ran.
+    Paired by seed, because a seed has the same data and start under all learning rates.
+
+    Returns:
+        Rows of `{along}_difference` for each number of query tokens with that of the published
+        cells that ran; then their mean, that which goes least on the claimed side (`least`), and
+        the mean in units of the published one (`effect`). None where the rate has one value.
     """
-    across = {"lr_Z": "lr_Y_multiplier", "lr_Y_multiplier": "lr_Z"}[along]
+    if runs[along].nunique() < 2:
+        return []
     rows = []
     for num_last, group in runs.groupby("num_last"):
         ran = group[SETTINGS].drop_duplicates()
         theirs = published.merge(ran, on=SETTINGS)
-        if ran[along].nunique() < 2:
-            continue
-        row = {"num_last": num_last} | over_runs(_contrast(group, "entropy", "seed", across, along))
+        row = {"num_last": num_last} | over_runs(_difference(group, "entropy", "seed", along))
+        row["published"] = np.nan
         if len(theirs) == len(ran):
-            [row["published"]] = _contrast(theirs, "published", "num_last", across, along)
+            [row["published"]] = _difference(theirs, "published", "num_last", along)
         rows.append(row | {"quantity": f"{along}_difference"})
-    if len(rows) > 1:
-        sizes = pd.DataFrame(rows)
-        value, count = float(sizes["value"].mean()), len(rows)
-        half = pooled(np.full(count, 1 / count), (sizes["high"] - sizes["low"]) / 2, range(count))
-        row = {"value": value, "low": value - half, "high": value + half, "n": sizes["n"].min()}
-        row |= {"state": sizes["state"].max()}
-        if "published" in sizes:
-            row["published"] = sizes["published"].mean(skipna=False)
-        rows.append(row | {"quantity": f"{along}_difference_mean"})
-    return rows
+    sizes = pd.DataFrame(rows)
+    mean = weighted_sum(sizes, np.full(len(rows), 1 / len(rows)), range(len(rows)))
+    mean |= {"state": sizes["state"].max(), "published": sizes["published"].mean(skipna=False)}
+    _, least = worst(rows, SIDES[along])
+    effect = {end: mean[end] / mean["published"] for end in ("value", "low", "high")}
+    if mean["published"] < 0:
+        effect["low"], effect["high"] = effect["high"], effect["low"]
+    return [
+        *rows,
+        mean | {"quantity": f"{along}_difference_mean"},
+        least | {"num_last": np.nan, "published": np.nan, "quantity": f"{along}_difference_least"},
+        mean | effect | {"published": 1.0, "quantity": f"{along}_effect"},
+    ]
 
 
-def _contrast(table: pd.DataFrame, values: str, each: str, across: str, along: str) -> np.ndarray:
-    """Mean over `across` of last minus first value of `along`, [each]; with a hole left out."""
-    wide = table.pivot_table(values, each, [across, along], dropna=False).dropna()
-    grids = wide.to_numpy().reshape(len(wide), table[across].nunique(), table[along].nunique())
-    return (grids[..., -1] - grids[..., 0]).mean(axis=-1)
+def _difference(table: pd.DataFrame, values: str, each: str, along: str) -> np.ndarray:
+    """Last minus first value of `along`, mean over the other rate, [each]; without those of NaN."""
+    means = table.groupby([each, along])[values].apply(lambda v: v.mean(skipna=False)).unstack()
+    return (means.iloc[:, -1] - means.iloc[:, 0]).dropna().to_numpy()

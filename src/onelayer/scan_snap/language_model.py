@@ -8,7 +8,7 @@ Shapes: R runs, B sequences of T tokens, d embedding size, h hidden size, V voca
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -50,10 +50,9 @@ def initial_parameters(
 
 
 class Reader:
-    """Consecutive windows of the training text, as the paper's loader cuts them.
+    """Consecutive windows of the training text, int64, as the paper's loader cuts them.
 
-    The text, int64, is cut into B columns that are read side by side, T tokens a step, from the
-    start again after the end. Every run starts at a place of its own.
+    B columns are read side by side, T tokens a step, round and round, each run from its own start.
     """
 
     def __init__(
@@ -70,24 +69,22 @@ class Reader:
         return windows.transpose(0, 1), step
 
 
+def dropout(random: RunRandom, share: float, step: int, values: Tensor, use: str) -> Tensor:
+    """Drop a share of the values, and scale up the others; masks are of a run, a step and a use."""
+    kept = random.flips(1 - share, *values.shape[1:], use=f"dropout {use}", step=step)
+    return values * kept.to(values.dtype).div_(1 - share)
+
+
 def forward(
     parameters: Parameters,
     tokens: Tensor,
-    dropout: float = 0.0,
-    random: RunRandom | None = None,
-    step: int = 0,
-    positional: bool = True,
+    positional: bool,
+    drop: Callable[[Tensor, str], Tensor] = lambda values, use: values,
 ) -> tuple[Tensor, Tensor]:
     """Hidden states before the decoder, [R, B, T, d], and attention, [R, B, T, T].
 
-    Tokens are int64 [R, B, T]. Dropout is 0 to evaluate; else its masks are drawn for each step.
+    Tokens are int64 [R, B, T]; `drop` is `dropout` at a step.
     """
-
-    def drop(values: Tensor, use: str) -> Tensor:
-        if not dropout:
-            return values
-        kept = random.flips(1 - dropout, *values.shape[1:], use=f"dropout {use}", step=step)
-        return values * kept.to(values.dtype).div_(1 - dropout)
 
     def linear(x: Tensor, name: str) -> Tensor:
         return torch.baddbmm(parameters[f"{name}_bias"][:, None], x, parameters[name].mT)
@@ -117,25 +114,32 @@ def forward(
     return x.unflatten(1, (B, T)), attention
 
 
-def loss(
-    parameters: Parameters,
-    batch: tuple[Tensor, int],
-    dropout: float = 0.0,
-    random: RunRandom | None = None,
-    positional: bool = True,
-) -> Tensor:
-    """Mean next-token cross-entropy of every run (nats), [R]; `batch` is of `Reader`."""
-    tokens, step = batch
-    states, _ = forward(parameters, tokens[:, :, :-1], dropout, random, step, positional)
-    return decoder_loss(parameters, states, tokens[:, :, 1:])
-
-
 def decoder_loss(parameters: Parameters, states: Tensor, targets: Tensor) -> Tensor:
     """Mean cross-entropy of every run (nats), [R], from `forward`'s states and the next tokens."""
     W, bias = parameters["decoder"], parameters["decoder_bias"]
     logits = torch.baddbmm(bias[:, None], states.flatten(1, 2), W.mT)
     each = functional.cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="none")
     return each.view(len(W), -1).mean(1)
+
+
+def gradients(
+    parameters: Parameters, tokens: Tensor, clip: float, *options
+) -> tuple[Tensor, Parameters]:
+    """Loss of every run, [R], and its gradients, cut to a norm of `clip` as the paper's are.
+
+    Tokens are int64 [R, B, T + 1], inputs and targets in one; `options` are `forward`'s.
+    """
+    with torch.enable_grad():
+        leaves = {name: value.detach().requires_grad_() for name, value in parameters.items()}
+        states, _ = forward(leaves, tokens[..., :-1], *options)
+        losses = decoder_loss(leaves, states, tokens[..., 1:])
+        slopes = torch.autograd.grad(losses.sum(), list(leaves.values()))
+    norms = torch.stack([torch.linalg.vector_norm(slope.flatten(1), dim=1) for slope in slopes])
+    # torch's clip_grad_norm_ adds the same 1e-6.
+    factor = (clip / (torch.linalg.vector_norm(norms, dim=0) + 1e-6)).clamp_(max=1)
+    for slope in slopes:
+        slope.mul_(factor.view(-1, *[1] * (slope.dim() - 1)))
+    return losses.detach(), dict(zip(leaves, slopes, strict=True))
 
 
 def positions(length: int, width: int, device: str | torch.device = "cpu") -> Tensor:

@@ -1,13 +1,13 @@
-"""What the paper's figures and claims are about, from c_{l|n} of the trained runs.
+"""What Fig. 4 and the abstract's claims are about, from c_{l|n} of the trained runs.
 
 c has shape [..., 20]: slots 0-9 common tokens, 10-19 distinct ones from rare to frequent.
 """
 
 import numpy as np
 import pandas as pd
-from scipy.stats import rankdata
 
 from onelayer.evidence.intervals import mean
+from onelayer.evidence.tables import interval
 from onelayer.scan_snap.data import COMMON, SLOTS, TOKEN_CHANCES
 
 # Columns of a simulation's table: what a run is, when and where it is looked at, and c.
@@ -15,7 +15,6 @@ SETTINGS = ["num_last", "lr_Z", "lr_Y_multiplier"]
 KEYS = [*SETTINGS, "seed", "iteration", "sequence_class"]
 ATTENTION = [f"c_{slot:02}" for slot in range(SLOTS)]
 UNMOVED = 0.01  # a change of a token's attention below this share of it is none
-EARLY = 10  # speed is taken around iteration 10 and at the end
 WINDOW = 5  # iterations over which speed is taken: of single batches it is noise
 
 
@@ -24,14 +23,20 @@ def over_runs(
 ) -> dict[str, object]:
     """Mean, interval and state of a number over the runs that have it, as a part of a table's row.
 
-    Args:
-        values: [runs], NaN where a run has none.
-        least, most: between which the number lies by definition.
+    `values` are [runs], NaN where a run has none; the number lies between `least` and `most`.
     """
     values = np.asarray(values, float)
     estimate = mean(values[~np.isnan(values)], least, most)
     few = "undecided" if np.isnan(estimate["low"]) else ""
     return estimate | {"state": few if estimate["n"] else "not reached"}
+
+
+def wide(rows: pd.DataFrame, index: pd.Series, columns: pd.Series) -> pd.DataFrame:
+    """A tidy table for readers: what a number is down, what it was measured on across."""
+    text = [interval(*ends, 3) for ends in rows[["value", "low", "high"]].to_numpy()]
+    grid = pd.DataFrame({"number": index, "of": columns, "text": text})
+    grid = grid.pivot(index="number", columns="of", values="text").rename_axis(columns=None)
+    return grid.loc[index.unique(), columns.unique()].fillna("–").reset_index()
 
 
 def common_mass(c: np.ndarray) -> np.ndarray:
@@ -47,115 +52,105 @@ def distinct_entropy(c: np.ndarray) -> np.ndarray:
     return -(shares * logs).sum(axis=-1)
 
 
-def spearman(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Rank correlation along the last axis, [...]; NaN where either is constant."""
-    ranks = [rankdata(values, axis=-1) for values in (first, second)]
-    first, second = (values - values.mean(axis=-1, keepdims=True) for values in ranks)
-    covariance = (first * second).sum(axis=-1)
-    scale = np.sqrt((first**2).sum(axis=-1) * (second**2).sum(axis=-1))
-    return np.divide(covariance, scale, out=np.full_like(covariance, np.nan), where=scale > 0)
+def order_by_frequency(values: np.ndarray) -> np.ndarray:
+    """Spearman's correlation of numbers [runs, 20] with P(l) over the distinct tokens, [runs]."""
+    ranks = pd.DataFrame(values[:, COMMON:]).rank(axis=1)
+    return ranks.corrwith(pd.Series(TOKEN_CHANCES[COMMON:]).rank(), axis=1).to_numpy()
 
 
 def trajectories(simulated: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     """Iterations [times] and c of class 0 of every run, [times, runs, 20] (Fig. 4).
 
     Runs are in the order of their settings and seeds, whatever the order of the rows.
-
-    Raises:
-        ValueError: a run lacks an iteration that another has, or has one twice.
     """
     first = simulated[simulated["sequence_class"] == 0]
     first = first.sort_values(["iteration", *SETTINGS, "seed"])
-    iterations, times = np.unique(first["iteration"], return_counts=True)
-    runs = len(first[[*SETTINGS, "seed"]].drop_duplicates())
-    if first.duplicated([*SETTINGS, "seed", "iteration"]).any() or (times != runs).any():
-        raise ValueError("runs were not all observed at the same iterations, once each")
-    c = first[ATTENTION].to_numpy(np.float64)
-    return iterations, c.reshape(len(iterations), runs, SLOTS)
+    iterations = first["iteration"].unique()
+    return iterations, first[ATTENTION].to_numpy().reshape(len(iterations), -1, SLOTS)
 
 
 def scan_measures(simulated: pd.DataFrame, iterations: int) -> pd.DataFrame:
-    """What attention does in each run of one size and pair of rates (Fig. 4).
+    """What attention does in each run of one size and pair of rates (Fig. 4), a row per seed.
 
-    Until `iterations` attention was kept at every iteration, and afterwards at some.
-
-    Returns:
-        A row per seed; NaN for a run that diverged or whose attention did not leave its start.
-        `common_mass_change`; `gain_spearman`, the rank correlation over the distinct tokens of
-        gain c(end) / c(0) and P(l); `gain_of_most_frequent`, `gain_of_rarest` distinct token;
-        `largest_attention` of any token; `slowing_down`, of the top token, and
-        `entropy_slowing_down`, log10 of speed early / at the end; `way_after` the end over the way
-        before; `drop_delay[1 to 2]`, from the rarest to the next distinct token (iterations).
+    Until `iterations` attention was kept at every iteration, and afterwards at some. NaN for a run
+    that diverged or whose attention did not leave its start. `slowing_down`, of the top token's c,
+    and `entropy_slowing_down`: log10 of the speed at the run's own transition over that half of
+    `iterations` later. `way_after` the end over the way before.
     """
     _, c = trajectories(simulated)  # [times, runs, 20], by seed
     diverged_at = simulated.groupby("seed")["diverged_at"].max()
     c = np.where(diverged_at.to_numpy()[:, None] < 0, c, np.nan)
-    start, end = c[0], c[iterations]
+    start, end, scan = c[0], c[iterations], c[: iterations + 1]
     gain, way = end / start, np.abs(end - start).sum(axis=1)
-    frequency = np.broadcast_to(TOKEN_CHANCES[COMMON:], gain[:, COMMON:].shape)
-    rarest, next_one = drop_times(c[: iterations + 1])[:, COMMON : COMMON + 2].T
-    measures = pd.DataFrame(
-        {
-            "common_mass_change": common_mass(end) - common_mass(start),
-            "gain_spearman": spearman(gain[:, COMMON:], frequency),
-            "gain_of_most_frequent": gain[:, -1],
-            "gain_of_rarest": gain[:, COMMON],
-            "largest_attention": end.max(axis=1),
-            "slowing_down": slowing_down(c[:, :, -1], iterations),
-            "entropy_slowing_down": slowing_down(distinct_entropy(c), iterations),
-            "way_after": np.abs(c[-1] - end).sum(axis=1) / np.where(way > 0, way, np.nan),
-            # Where the next one alone drops, the rarest counts as dropping after the end.
-            "drop_delay[1 to 2]": next_one - np.nan_to_num(rarest, nan=iterations + 1),
-        },
-        index=diverged_at.index,
-    )
-    measures[(np.abs(gain - 1) < UNMOVED).all(axis=1)] = np.nan
-    return measures
-
-
-def slowing_down(followed: np.ndarray, iterations: int) -> np.ndarray:
-    """Log10 of a number's speed early over its speed at the end, [runs]; NaN if it stands still.
-
-    The speed at the end differs by orders of magnitude between seeds: a mean of logarithms counts
-    all of them, a mean of ratios only the one most at rest. `followed` is [times, runs].
-    """
-    speed = np.abs(np.diff(followed, axis=0))
-    early = speed[EARLY - WINDOW // 2 : EARLY + WINDOW // 2 + 1].mean(axis=0)
-    late = speed[iterations - WINDOW : iterations].mean(axis=0)
-    moving = (early > 0) & (late > 0)
-    return np.log10(np.divide(early, late, out=np.full_like(early, np.nan), where=moving))
+    fastest, lag = fastest_windows(scan), iterations // 2
+    measures = {
+        "common_mass_change": common_mass(end) - common_mass(start),
+        "gain_spearman": order_by_frequency(gain),
+        "drop_spearman": order_by_frequency(drop_times(scan)),
+        "gain_of_most_frequent": gain[:, -1],
+        "gain_of_rarest": gain[:, COMMON],
+        "largest_attention": end.max(axis=1),
+        "slowing_down": slowing_down(scan[..., -1], fastest, lag),
+        "entropy_slowing_down": slowing_down(distinct_entropy(scan), fastest, lag),
+        "way_after": np.abs(c[-1] - end).sum(axis=1) / np.where(way > 0, way, np.nan),
+    }
+    table = pd.DataFrame(measures, index=diverged_at.index)
+    table[(np.abs(gain - 1) < UNMOVED).all(axis=1)] = np.nan
+    return table
 
 
 def drop_times(c: np.ndarray) -> np.ndarray:
-    """The first iteration at which each token's c is 1% below its start, [runs, 20]; NaN: never.
+    """The first iteration at which each token's c is 1% below its largest so far, [runs, 20].
 
-    c is [iterations, runs, 20], of every iteration.
+    c is [iterations, runs, 20], of every iteration; a token that never drops has a time after all.
     """
-    dropped = c < (1 - UNMOVED) * c[0]
-    return np.where(dropped.any(axis=0), dropped.argmax(axis=0), np.nan)
+    dropped = c < (1 - UNMOVED) * np.maximum.accumulate(c, axis=0)
+    return np.where(dropped.any(axis=0), dropped.argmax(axis=0), float(len(c)))
 
 
-def transition_times(times: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """The phase transition: the iteration at which all of c moves fastest (l1), [runs].
+def fastest_windows(c: np.ndarray) -> np.ndarray:
+    """The phase transition: the window in which all of c moves fastest (l1), [runs].
 
-    c [times, runs, 20] is of times equally far apart. NaN where speed is still growing at the end,
-    or nothing moved.
+    Window w is from time w to w + `WINDOW`; c is [times, runs, 20]. NaN where speed is still
+    growing at the end, or nothing moved.
     """
-    way = np.abs(np.diff(c, axis=0)).sum(axis=2)
-    speed = np.lib.stride_tricks.sliding_window_view(way, WINDOW, axis=0).mean(axis=2)
+    speed = _window_means(np.abs(np.diff(c, axis=0)).sum(axis=2))
     fastest = speed.argmax(axis=0)
-    reached = (fastest < len(speed) - 1) & (speed.max(axis=0) > 0)
-    return np.where(reached, (times[fastest] + times[fastest + WINDOW]) / 2, np.nan)
+    return np.where((fastest < len(speed) - 1) & (speed.max(axis=0) > 0), fastest, np.nan)
 
 
-def transition_times_by_run(simulated: pd.DataFrame) -> pd.DataFrame:
-    """Columns `lr_Z`, `lr_Y`, `seed`, `time` (iterations), a row per run that went through."""
+def slowing_down(followed: np.ndarray, fastest: np.ndarray, lag: int) -> np.ndarray:
+    """Log10 of a number's speed in window `fastest` over its speed `lag` windows later, [runs].
+
+    Every run is looked at by its own clock. Speeds differ by orders of magnitude between seeds: a
+    mean of logarithms counts all of them. `followed` is [times, runs]; NaN if it stands still or
+    the run ends before.
+    """
+    speed = _window_means(np.abs(np.diff(followed, axis=0)))
+    slowed = np.full(followed.shape[1], np.nan)
+    for run in np.flatnonzero(fastest + lag < len(speed)):  # not where fastest is NaN
+        early, late = speed[int(fastest[run]) + np.array([0, lag]), run]
+        if early > 0 and late > 0:
+            slowed[run] = np.log10(early / late)
+    return slowed
+
+
+def _window_means(steps: np.ndarray) -> np.ndarray:
+    return np.lib.stride_tricks.sliding_window_view(steps, WINDOW, axis=0).mean(axis=-1)
+
+
+def transition_times(simulated: pd.DataFrame) -> pd.DataFrame:
+    """Columns `lr_Z`, `lr_Y`, `seed`, `time` (iterations), a row per run that went through.
+
+    Attention was kept at times equally far apart.
+    """
     whole = simulated[simulated["diverged_at"] < 0]
     parts = []
     for (lr_Z, multiplier), runs in whole.groupby(["lr_Z", "lr_Y_multiplier"]):
-        row = {"lr_Z": lr_Z, "lr_Y": lr_Z * multiplier}
-        row["seed"] = np.unique(runs["seed"])  # in the order of `trajectories`
-        parts.append(pd.DataFrame(row | {"time": transition_times(*trajectories(runs))}))
+        times, c = trajectories(runs)
+        middle = (fastest_windows(c) + WINDOW / 2) * (times[1] - times[0])
+        row = {"lr_Z": lr_Z, "lr_Y": lr_Z * multiplier, "seed": np.unique(runs["seed"])}
+        parts.append(pd.DataFrame(row | {"time": middle}))
     return pd.concat(parts, ignore_index=True)
 
 

@@ -1,51 +1,30 @@
 """The paper's one-layer transformer (section 2) in count space, and its gradients by hand.
 
-Attention of a sequence of class (m, n) over its tokens l is a_l ~ count_l exp(Z[m, l]); the
-combined vector x = a / |a| (l2 norm) goes through the decoder: logits = Y x, and the loss is the
-cross-entropy with the next token n. No residual, no positions.
+Attention of a sequence with query token m over its contextual tokens l is a_l ~ count_l
+exp(Z[m, l]). The combined vector x = a / |a| (l2 norm) goes through the decoder: logits = Y x, and
+the loss is the cross-entropy with the next token n. No residual, no positions.
 
 Only what can matter is kept of the M x M matrices: Z for a query token and the tokens of its
-classes, the columns of Y for contextual tokens. Autograd on dense matrices takes 1.6 to 2.1 times
-as long. Shapes: R runs = S streams of data (seeds) times K runs that share one, F classes, B
-sequences, I contextual tokens, M tokens, 20 slots of a class.
+classes, the columns of Y for contextual tokens. Autograd takes 1.1 to 1.5 times as long.
+Shapes: R runs, F classes, B sequences, I contextual tokens, M tokens, 20 slots of a class.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from onelayer.ensemble import RunRandom
-from onelayer.scan_snap.data import COMMON, DISTINCT, SLOTS, TOKEN_CHANCES, Task, draw_counts
+from onelayer.scan_snap.data import COMMON, DISTINCT, TOKEN_CHANCES, Task, draw_counts
 
 Parameters = dict[str, Tensor]
 
 
-@dataclass(frozen=True, eq=False)
-class Batch:
-    """One step's data for all streams."""
-
-    task: Task
-    log_counts: Tensor  # [S, 1, 20, B], -inf where a token is absent
-    members: Tensor  # [S, F, B], 1 where a sequence is of a class
-    targets: Tensor  # int64 [S, 1, B, 1], the next token
-    bounds: list[list[int]]  # S lists of F + 1: class f has sequences bounds[f] to bounds[f + 1]
-
-
-def read_batch(task: Task, seeds: Sequence[int], dtype: torch.dtype, step: int) -> Batch:
-    """The data of a step, a stream for each seed."""
-    counts, bounds = zip(*(draw_counts(task, seed, step) for seed in seeds), strict=True)
-    classes = [torch.arange(task.classes).repeat_interleave(torch.tensor(b).diff()) for b in bounds]
-    classes = torch.stack(classes)
-    first_next = task.contextual + task.num_last
-    return Batch(
-        task=task,
-        log_counts=torch.stack([torch.tensor(c.T) for c in counts]).to(dtype).log_()[:, None],
-        members=(classes[:, None] == torch.arange(task.classes)[:, None]).to(dtype),
-        targets=(classes + first_next)[:, None, :, None],
-        bounds=[b.tolist() for b in bounds],
-    )
+def read_batch(task: Task, seeds: Sequence[int], step: int) -> tuple[Tensor, Tensor]:
+    """Counts [R, B, 20] and classes [R, B] of a step; runs of equal seeds have the same."""
+    counts, classes = zip(*(draw_counts(task, seed, step) for seed in seeds), strict=True)
+    return torch.from_numpy(np.stack(counts)), torch.from_numpy(np.stack(classes))
 
 
 def initial_parameters(
@@ -57,18 +36,17 @@ def initial_parameters(
         `Y` [R, I, M], transposed: entry [l, n] is what token l adds to the logit of n.
         `Z` [R, num_last, 10 + 10 next_per_last]: common tokens, then distinct ones class by class.
     """
+    random, bound = RunRandom(seeds), task.vocabulary**-0.5 if scheme == "uniform" else 0.0
     shapes = {
         "Y": (task.contextual, task.vocabulary),
         "Z": (task.num_last, COMMON + DISTINCT * task.next_per_last),
     }
-    if scheme == "zero":
-        return {name: torch.zeros(len(seeds), *s, dtype=dtype) for name, s in shapes.items()}
-    random, bound = RunRandom(seeds), task.vocabulary**-0.5
-    drawn = {
+    return {
         name: random.uniform(*shape, use=f"initial {name} of {task}", dtype=dtype)
+        .mul_(2 * bound)
+        .sub_(bound)
         for name, shape in shapes.items()
     }
-    return {name: uniform.mul_(2 * bound).sub_(bound) for name, uniform in drawn.items()}
 
 
 def attention_logits(task: Task, Z: Tensor) -> Tensor:
@@ -77,55 +55,38 @@ def attention_logits(task: Task, Z: Tensor) -> Tensor:
     return torch.cat([common, Z[..., COMMON:].reshape(len(Z), task.classes, DISTINCT)], dim=2)
 
 
-def contextual_attention(task: Task, Z: Tensor) -> Tensor:
-    """c_{l|n} ~ P(l | n) exp(Z[m, l]) over a class's tokens, float64 [R, F, 20]."""
-    chances = torch.from_numpy(TOKEN_CHANCES)
-    return torch.softmax(attention_logits(task, Z).double() + chances.log(), dim=2)
+def contextual_attention(task: Task, parameters: Parameters) -> Parameters:
+    """`c`: c_{l|n} ~ P(l | n) exp(Z[m, l]) over a class's tokens, float64 [R, F, 20]."""
+    z = attention_logits(task, parameters["Z"]).double()
+    return {"c": torch.softmax(z + torch.from_numpy(TOKEN_CHANCES).log(), dim=2)}
 
 
-def gradients(parameters: Parameters, batch: Batch) -> tuple[Tensor, Parameters]:
+def gradients(
+    task: Task, parameters: Parameters, batch: tuple[Tensor, Tensor]
+) -> tuple[Tensor, Parameters]:
     """Loss of every run, [R], and the gradients of its mean over the batch."""
-    task, streams = batch.task, len(batch.members)
-    Y = parameters["Y"].unflatten(0, (streams, -1))
-    z = attention_logits(task, parameters["Z"]).unflatten(0, (streams, -1))  # [S, K, F, 20]
-    runs = z.shape[1]
-    # Slots come before sequences: sums over 20 slots then run along whole rows of memory.
-    z = (z.mT.flatten(1, 2) @ batch.members).unflatten(1, (runs, SLOTS))  # [S, K, 20, B]
-    attention = torch.softmax(z + batch.log_counts, dim=2)
+    Y, (counts, classes) = parameters["Y"], batch
+    of_class = classes[..., None].expand_as(counts)
+    z = attention_logits(task, parameters["Z"]).gather(1, of_class)  # [R, B, 20]
+    attention = torch.softmax(z + counts.to(z.dtype).log_(), dim=2)
     norm = attention.square().sum(2, keepdim=True).sqrt_()
-    x = attention / norm
+    combined = attention / norm
+    tokens = torch.from_numpy(task.tokens)[classes]
+    x = Y.new_zeros(*classes.shape, task.contextual).scatter_(2, tokens, combined)
 
-    logits = x[:, :, :COMMON].mT @ Y[:, :, :COMMON]  # [S, K, B, M]
-    for s, rows, tokens in _blocks(batch):  # of a class 20 rows of Y matter, not all
-        logits[s, :, rows] += x[s, :, COMMON:, rows].mT @ Y[s, :, tokens]
-    logs = torch.log_softmax(logits, dim=3)
-    targets = batch.targets.expand(-1, runs, -1, -1)
-    loss = -logs.gather(3, targets).mean(dim=(2, 3))
+    logs = torch.log_softmax(x @ Y, dim=2)  # [R, B, M]
+    targets = (task.contextual + task.num_last + classes)[..., None]
+    loss = -logs.gather(2, targets).mean(dim=(1, 2))
 
-    # B times d loss / d logits = softmax - one-hot
-    slope = logs.exp_()
-    slope.scatter_add_(3, targets, slope.new_full((1, 1, 1, 1), -1).expand_as(targets))
-    slope_Y, slope_x, each = torch.empty_like(Y), torch.empty_like(x), x / task.batch
-    slope_Y[:, :, :COMMON] = each[:, :, :COMMON] @ slope
-    slope_x[:, :, :COMMON] = Y[:, :, :COMMON] @ slope.mT
-    for s, rows, tokens in _blocks(batch):
-        of_class = slope[s, :, rows]
-        slope_Y[s, :, tokens] = each[s, :, COMMON:, rows] @ of_class
-        slope_x[s, :, COMMON:, rows] = Y[s, :, tokens] @ of_class.mT
+    slope = logs.exp_()  # of the logits: softmax - one-hot, over B
+    slope.scatter_add_(2, targets, slope.new_full((1, 1, 1), -1).expand_as(targets))
+    slope /= task.batch
+    slope_Y, slope_x = x.mT @ slope, (slope @ Y.mT).gather(2, tokens)
 
     # Through x = a / |a|, then through the softmax.
-    slope_a = slope_x.addcmul_(x, (x * slope_x).sum(2, keepdim=True), value=-1).div_(norm)
-    slope_z = slope_a.sub_((attention * slope_a).sum(2, keepdim=True)).mul_(attention)
-    by_class = slope_z.flatten(1, 2) @ batch.members.mT  # [S, K * 20, F]
-    by_class = by_class.div_(task.batch).unflatten(1, (runs, SLOTS)).flatten(0, 1).mT
+    slope_a = (slope_x - combined * (combined * slope_x).sum(2, keepdim=True)) / norm
+    slope_z = attention * (slope_a - (attention * slope_a).sum(2, keepdim=True))
+    by_class = z.new_zeros(len(z), task.classes, z.shape[2]).scatter_add_(1, of_class, slope_z)
     of_last = by_class.unflatten(1, (task.num_last, task.next_per_last))  # [R, m, n, 20]
     slope_Z = torch.cat([of_last[..., :COMMON].sum(2), of_last[..., COMMON:].flatten(2)], dim=2)
-    return loss.flatten(), {"Y": slope_Y.flatten(0, 1), "Z": slope_Z}
-
-
-def _blocks(batch: Batch) -> Iterator[tuple[int, slice, slice]]:
-    """Every stream and class: its sequences, and the rows of Y of its distinct tokens."""
-    for stream, bounds in enumerate(batch.bounds):
-        for f in range(batch.task.classes):
-            tokens = slice(COMMON + DISTINCT * f, COMMON + DISTINCT * (f + 1))
-            yield stream, slice(bounds[f], bounds[f + 1]), tokens
+    return loss, {"Y": slope_Y, "Z": slope_Z}

@@ -1,8 +1,4 @@
-"""Trainings over learning rates, sizes and seeds, all as ensembles: the data of Figs. 4 and 6.
-
-What is kept of a run is c_{l|n}, the attention that a class gives its 20 tokens in the limit of
-long sequences, after chosen numbers of iterations.
-"""
+"""Trainings over learning rates, sizes and seeds, all as ensembles: the data of Figs. 4 and 6."""
 
 import functools
 import itertools
@@ -26,77 +22,50 @@ def simulate(settings: SimulationSettings, execution: Execution = Execution()) -
     A seed has the same data and start under all learning rates.
 
     Returns:
-        A row per run, observed iteration and class: `KEYS`, `c_00` to `c_19`, then `diverged_at`
-        (-1 for a run that went through).
+        A row per run, observed iteration and class: `KEYS`; `c_00` to `c_19`, c_{l|n} of a class's
+        20 tokens in the limit of long sequences; `diverged_at` (-1: the run went through).
     """
     grid = itertools.product(range(settings.seeds), settings.lr_Z, settings.lr_Y_multiplier)
     runs = pd.DataFrame(grid, columns=["seed", "lr_Z", "lr_Y_multiplier"])
-    tables = [
-        _simulate_size(
-            settings,
-            Task(num_last, settings.next_per_last, settings.length, settings.batch),
-            runs,
-            execution.part(num_last),
+    tables = []
+    for num_last in settings.num_last:
+        task = Task(num_last, settings.next_per_last, settings.length, settings.batch)
+        trained = train_in_chunks(
+            functools.partial(_ensemble, settings, task, runs),
+            len(runs),
+            CHUNK,
+            settings.observed[-1],
+            observe=functools.partial(model.contextual_attention, task),
+            observe_at=settings.observed,
+            loss_every=settings.observed[-1],
+            execution=execution.part(num_last),
         )
-        for num_last in settings.num_last
-    ]
-    return pd.concat(tables, ignore_index=True)
+        axes = [trained.observed_at, runs.index, range(task.classes)]
+        axes = pd.MultiIndex.from_product(axes, names=["iteration", "run", "sequence_class"])
+        c = trained.observed["c"].numpy()  # [iterations, runs, F, 20]
+        trainings = runs.assign(num_last=num_last, diverged_at=trained.diverged_at.numpy())
+        tables.append(pd.DataFrame(c.reshape(-1, SLOTS), axes, ATTENTION).join(trainings, on="run"))
+    return pd.concat(tables).reset_index()[[*KEYS, *ATTENTION, "diverged_at"]]
 
 
 def simulate_slower(
     transition: SimulationSettings, slow: SlowSettings, execution: Execution = Execution()
 ) -> pd.DataFrame:
     """The phase transition at smaller rates; as `simulate`, behind a column `slower`."""
-    tables = {
-        slower: simulate(slow.at(slower, transition), execution.part(f"slower-{slower}"))
-        for slower in slow.slower
-    }
+    tables = {s: simulate(slow.at(s, transition), execution.part(s)) for s in slow.slower}
     return pd.concat(tables, names=["slower"]).droplevel(-1).reset_index()
 
 
-def chunk_size(pairs: int) -> int:
-    """Runs per ensemble: whole streams of a run per pair of rates, or an equal part of one."""
-    if pairs <= CHUNK:
-        return pairs * (CHUNK // pairs)
-    return next(pairs // n for n in range(2, pairs + 1) if pairs % n == 0 and pairs // n <= CHUNK)
-
-
-def _simulate_size(
-    settings: SimulationSettings, task: Task, runs: pd.DataFrame, execution: Execution
-) -> pd.DataFrame:
-    trained = train_in_chunks(
-        lambda part: _ensemble(settings, task, runs.iloc[part]),
-        len(runs),
-        chunk_size(len(runs) // settings.seeds),
-        settings.observed[-1],
-        observe=lambda parameters: {"c": model.contextual_attention(task, parameters["Z"])},
-        observe_at=settings.observed,
-        loss_every=settings.observed[-1],
-        execution=execution,
-    )
-    c = trained.observed["c"].numpy()  # [iterations, runs, F, 20]
-    axes = pd.MultiIndex.from_product(
-        [trained.observed_at, range(c.shape[1]), range(c.shape[2])],
-        names=["iteration", "run", "sequence_class"],
-    )
-    trainings = runs.assign(num_last=task.num_last, diverged_at=trained.diverged_at.numpy())
-    table = pd.DataFrame(c.reshape(-1, SLOTS), axes, ATTENTION).join(trainings, on="run")
-    return table.reset_index()[[*KEYS, *ATTENTION, "diverged_at"]]
-
-
-def _ensemble(settings: SimulationSettings, task: Task, runs: pd.DataFrame) -> Ensemble:
-    """Some runs of one size: whole streams, or a part of one, as `chunk_size` makes them."""
-    streams = runs["seed"].unique().tolist()
-    lr_Z = torch.tensor(runs["lr_Z"].to_numpy())
+def _ensemble(
+    settings: SimulationSettings, task: Task, runs: pd.DataFrame, part: slice
+) -> Ensemble:
+    runs = runs.iloc[part]
+    seeds, lr_Z = runs["seed"].tolist(), torch.tensor(runs["lr_Z"].to_numpy())
     lr_Y = lr_Z * torch.tensor(runs["lr_Y_multiplier"].to_numpy())
     return Ensemble(
-        model.initial_parameters(task, runs["seed"].tolist(), settings.initial),
-        functools.partial(model.read_batch, task, streams, torch.float32),
+        model.initial_parameters(task, seeds, settings.initial),
+        functools.partial(model.read_batch, task, seeds),
         Optimizer("sgd", lr={"Y": lr_Y, "Z": lr_Z}, momentum=settings.momentum),
-        gradients=model.gradients,
-        labels=[
-            f"num_last {task.num_last}, lr_Z {run.lr_Z:.15g}, "
-            f"lr_Y/lr_Z {run.lr_Y_multiplier:.15g}, seed {run.seed}"
-            for run in runs.itertuples()
-        ],
+        gradients=functools.partial(model.gradients, task),
+        labels=[f"num_last {task.num_last}, {run}" for run in runs.to_dict("records")],
     )

@@ -1,7 +1,6 @@
 """Articles as token numbers for the language model of Fig. 7: vocabulary, training, held out."""
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,8 +12,7 @@ from onelayer.settings.scan_snap import LanguageModelSettings
 from onelayer.text.corpus.articles import tokens
 
 UNKNOWN, END = "<unk>", "<eos>"  # ids 0 and 1; an article ends with END
-# Ranks by training frequency, the most frequent first, each with the rank that it begins at.
-FREQUENCY_BINS = {"1–10": 1, "11–100": 11, "101–1000": 101, "1001+": 1001}
+FIRST_RANKS = 1, 11, 101, 1001  # of frequency bins, by rank in the training part
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,10 +30,18 @@ class Text:
         return inputs[(inputs == 0).sum(axis=1).argmin()]
 
     @property
-    def bins(self) -> np.ndarray:
-        """Which of `FREQUENCY_BINS` each id lies in, int64 [vocabulary]; -1 for special ids."""
-        rank = np.arange(len(self.vocabulary)) - 1
-        return np.searchsorted(list(FREQUENCY_BINS.values()), rank, side="right") - 1
+    def bins(self) -> list[str]:
+        """Ranges of frequency ranks, the most frequent first; then UNKNOWN, all rarer tokens."""
+        known = len(self.vocabulary) - 2
+        first = [rank for rank in FIRST_RANKS if rank <= known]
+        last = [*(rank - 1 for rank in first[1:]), known]
+        return [*(f"{a}–{b}" for a, b in zip(first, last, strict=True)), UNKNOWN]
+
+    @property
+    def bin_of(self) -> np.ndarray:
+        """The place in `bins` of each id, int64 [vocabulary]; -1 for END."""
+        ranks = np.arange(1, len(self.vocabulary) - 1)
+        return np.r_[len(self.bins) - 1, -1, np.searchsorted(FIRST_RANKS, ranks, side="right") - 1]
 
 
 def encode(articles: pd.DataFrame, settings: LanguageModelSettings) -> Text:
@@ -52,8 +58,10 @@ def encode(articles: pd.DataFrame, settings: LanguageModelSettings) -> Text:
     kept = sorted(counts, key=lambda token: (-counts[token], token))[: settings.vocabulary - 2]
     names = [UNKNOWN, END, *kept]
     index = {name: place for place, name in enumerate(names)}
-    trained_on = _numbers(training, index)
-    unseen = _numbers([texts[place] for place in sorted(held)], index)
+    trained_on, unseen = (
+        np.array([index.get(token, 0) for text in part for token in (*text, END)])
+        for part in (training, [texts[place] for place in sorted(held)])
+    )
     length, sequences = settings.length, settings.held_out_sequences
     if (windows := len(unseen) // (length + 1)) < sequences:
         raise OnelayerError(
@@ -72,8 +80,3 @@ def encode(articles: pd.DataFrame, settings: LanguageModelSettings) -> Text:
 def uniform_entropy(length: int) -> float:
     """Mean entropy of uniform attention over 1 .. T keys (nats)."""
     return float(np.log(np.arange(1, length + 1)).mean())
-
-
-def _numbers(texts: Sequence[Sequence[str]], index: dict[str, int]) -> np.ndarray:
-    ids = [index.get(token, 0) for text in texts for token in (*text, END)]
-    return np.array(ids, dtype=np.int64)

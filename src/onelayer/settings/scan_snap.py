@@ -5,18 +5,19 @@ from typing import Annotated, Literal
 import pydantic
 from pydantic import Field
 
-from onelayer.settings.block import Block, Computing, Count, Name, Share, Threaded, each_once
+from onelayer.settings.block import Block, Computing, Count, Name, Share, each_once
 
 Rate = Annotated[float, Field(gt=0, le=1000)]
 Rates = Annotated[list[Rate], Field(min_length=1), each_once()]
+Counts = Annotated[list[Count], Field(min_length=1), each_once()]
 MaybeFrozen = Annotated[float, Field(ge=0, le=1000)]
 Seeds = Annotated[int, Field(ge=2, le=10_000)]
 
 
-class SimulationSettings(Threaded):
+class SimulationSettings(Block):
     """Trainings on synthetic sequences: every combination of sizes, learning rates and seeds."""
 
-    num_last: Annotated[list[Count], Field(min_length=1), each_once()]  # query tokens; one a panel
+    num_last: Counts  # query tokens; one a panel
     next_per_last: Count  # next tokens, and so sequence classes, of each query token
     length: int = Field(ge=2, le=100_000)  # tokens in a sequence, the query token included (L)
     batch: Count  # sequences in a batch
@@ -41,26 +42,18 @@ class SimulationSettings(Threaded):
 class SlowSettings(Block):
     """The transition at smaller rates, for as many more iterations; all else as `transition`."""
 
-    slower: Annotated[
-        list[Count], Field(min_length=1), each_once()
-    ]  # what the rates are divided by
+    slower: Counts  # what the rates are divided by
     lr_Z: Rates = Field(min_length=2)  # before they are divided
     lr_Y_multiplier: Rates = Field(min_length=2)  # lr_Y / lr_Z
     seeds: Seeds  # of data and start
     iterations: Count  # train for those of `transition`, and this times `slower` more
 
     def at(self, slower: int, transition: SimulationSettings) -> SimulationSettings:
-        """The transition at rates divided by `slower`.
-
-        Attention is kept 64 times while it goes as far as in an iteration of undivided rates.
-        """
-        changed = {
-            "lr_Z": [rate / slower for rate in self.lr_Z],
-            "lr_Y_multiplier": self.lr_Y_multiplier,
-            "seeds": self.seeds,
-            "every": -(-slower // 64),
-            "iterations": transition.iterations + slower * self.iterations,
-        }
+        """The transition at rates divided by `slower`; attention is kept 64 times as often."""
+        changed = self.model_dump(include={"lr_Y_multiplier", "seeds"})
+        changed["lr_Z"] = [rate / slower for rate in self.lr_Z]
+        changed["every"] = -(-slower // 64)
+        changed["iterations"] = transition.iterations + slower * self.iterations
         return transition.model_copy(update=changed)
 
 
@@ -91,31 +84,21 @@ class LanguageModelSettings(Computing):
     clip: float = Field(gt=0)  # largest norm of the gradient
     iterations: int = Field(ge=3)  # updates
     measure_every: Count  # attention on held-out text is measured every so many iterations
-    maps_at: list[Annotated[int, Field(ge=0)]] = Field(min_length=1)  # iterations of the maps
     held_out_share: Share  # of the articles
     held_out_sequences: Count  # that attention is measured on
     seeds: Count  # of start, place in the text and dropout: runs of every training
     trainings: Annotated[list[TextTrainingSettings], each_once("name")] = Field(min_length=1)
 
-    @pydantic.model_validator(mode="after")
-    def _check_iterations(self) -> "LanguageModelSettings":
-        if max(self.maps_at) > self.iterations:
-            raise ValueError(f"maps_at: {max(self.maps_at)} is after {self.iterations} iterations")
-        return self
-
     def of(self, name: str) -> "LanguageModelSettings":
         """One of the trainings alone, with what it has in place of the common settings."""
         [training] = [one for one in self.trainings if one.name == name]
         own = training.model_dump(include={"corpus", "seeds", "iterations"}, exclude_none=True)
-        last = training.iterations or self.iterations
-        own["maps_at"] = list(dict.fromkeys(min(t, last) for t in self.maps_at))
         return self.model_copy(update=own | {"trainings": [training]})
 
     @property
     def observed(self) -> list[int]:
         """Iterations after which attention is measured, ascending."""
-        regular = range(0, self.iterations + 1, self.measure_every)
-        return sorted({*regular, *self.maps_at, self.iterations})
+        return sorted({*range(0, self.iterations, self.measure_every), self.iterations})
 
 
 class ScanSnapSettings(Block):
