@@ -6,13 +6,11 @@ import numpy as np
 import pandas as pd
 
 from onelayer.evidence.figures import MARKERS, MIDDLE, PALETTE, despine, plt
-from onelayer.evidence.intervals import mean
 from onelayer.evidence.tables import interval, number, tidy
 from onelayer.job import job
-from onelayer.topic_structure.synthetic.summary import estimated, extreme, means_by, over_runs
+from onelayer.topic_structure.synthetic.summary import extreme, over_runs
 
 KEYS = ["documents", "method", "T", "tau"]
-OVER_T = "over T"  # the documents of `ratio_over_T`
 QUANTITIES = ("ratio", "alpha", "beta")
 SERIES = {
     ("short", "optimum"): "optimum",
@@ -39,37 +37,23 @@ def rows_of(ratios: pd.DataFrame) -> Iterator[dict]:
         for quantity in QUANTITIES:
             row = over_runs(group[quantity], group["diverged_at"], 0.0)
             yield keys | {"quantity": quantity} | row
-    optimum = ratios[(ratios["method"] == "optimum") & (ratios["documents"] != OVER_T)]
+    optimum = ratios[(ratios["method"] == "optimum") & (ratios["documents"] != "over T")]
     for documents, group in optimum.groupby("documents", sort=False):
         growth = group.pivot(index="seed", columns="tau", values="ratio").diff(axis=1).iloc[:, 1:]
-        _, least = extreme({tau: mean(growth[tau]) for tau in growth}, 1)
         keys = {"documents": documents, "method": "optimum", "T": str(group["T"].iloc[0])}
-        yield keys | {"tau": "all", "quantity": "least_growth"} | least
+        row = extreme(growth.melt(), "tau", "value", 1)
+        yield keys | {"tau": "all", "quantity": "least_growth"} | row
 
 
 def band_rows(ratios: pd.DataFrame) -> Iterator[dict]:
-    """The least alpha; lambda_1 and lambda_2; exponents of the ratio in tau and in T."""
-    keys = {"documents": OVER_T, "method": "optimum", "T": "all", "tau": "all"}
-    single, several = ratios[ratios["tau"] == 1], ratios[ratios["tau"] > 1]
-    for quantity, column, points in (
-        ("least_alpha", "alpha", several),
-        ("least_alpha_of_one_topic", "alpha", single),
-        ("least_ratio_of_one_topic", "ratio", single),
-    ):
-        if len(points):
-            _, least = extreme(means_by(points, ["T", "tau"], column, 0.0), 1)
-            yield keys | {"quantity": quantity} | least
+    """The least alpha; lambda_1 and lambda_2, the tightest that hold every point."""
+    keys = {"documents": "over T", "method": "optimum", "T": "all", "tau": "all"}
+    several, by = ratios[ratios["tau"] > 1], ["T", "tau"]
+    yield keys | {"quantity": "least_alpha"} | extreme(several, by, "alpha", 1)
     for taus, points in (("all", ratios), ("above 1", several)):
         for quantity, over, side in (("lambda_1", "tau", 1), ("lambda_2", "T", -1)):
             of = points.assign(value=points["ratio"] / points[over])
-            _, end = extreme(means_by(of, ["T", "tau"], "value"), side)
-            yield keys | {"tau": taus, "quantity": quantity} | end
-    for fixed, along in (("T", "tau"), ("tau", "T")):
-        for value, points in several.groupby(fixed, sort=False):
-            logs = np.log(points.pivot(index=along, columns="seed", values="ratio"))
-            slopes = np.polyfit(np.log(logs.index.to_numpy(float)), logs, 1)[0]
-            row = keys | {fixed: str(value), "quantity": f"exponent_of_{along}"}
-            yield row | estimated(mean(slopes))
+            yield keys | {"tau": taus, "quantity": quantity} | extreme(of, by, "value", side)
 
 
 def for_readers(table: pd.DataFrame) -> pd.DataFrame:
@@ -96,7 +80,7 @@ def theorem(table: pd.DataFrame) -> str:
 def draw(ratios: pd.DataFrame) -> plt.Figure:
     """The ratio against tau, by kind of documents and by T, with the theorem's band fitted."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(MIDDLE, 4.1))
-    own, over_T = ratios[ratios["documents"] != OVER_T], ratios[ratios["documents"] == OVER_T]
+    own, over_T = ratios[ratios["documents"] != "over T"], ratios[ratios["documents"] == "over T"]
     optimum = own[own["method"] == "optimum"].groupby(["documents", "tau"])["ratio"].mean()
     taus, T = np.sort(own["tau"].unique()), own["T"].iloc[0]
     below = (optimum / optimum.index.get_level_values("tau")).min()
@@ -141,10 +125,9 @@ def draw_means(axis: plt.Axes, points: pd.DataFrame, place: int, label: str) -> 
 
 
 with job(snakemake) as step:
-    long = pd.read_parquet(snakemake.input.over_T)
-    long = long.assign(documents=OVER_T, method="optimum", diverged_at=-1)
-    ratios = pd.concat([pd.read_parquet(snakemake.input.ratios), long], ignore_index=True)
-    table = tidy([*rows_of(ratios), *band_rows(long)], KEYS)
+    ratios = pd.read_parquet(snakemake.input.ratios)
+    band = band_rows(ratios[ratios["documents"] == "over T"])
+    table = tidy([*rows_of(ratios), *band], KEYS)
     title = "Topic structure, synthetic: optimal attention of stage 2 against tau and T"
     step.save_table(table, title=title, shown=for_readers(table), notes=[*NOTES, theorem(table)])
     step.save_figure(draw(ratios))

@@ -5,7 +5,7 @@ closed form and trained; and the matrices of the heat maps.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -22,8 +22,11 @@ from onelayer.topic_structure.synthetic import closed_form
 from onelayer.topic_structure.synthetic.data import SPECIAL, Vocabulary, draw
 from onelayer.topic_structure.synthetic.train import Run, train_runs
 
-# W_V alone on one-hot words, or the embeddings alone: their kind, and what is trained.
-ALONE = {"W_V": ("one_hot", "W_V"), "E": ("trained", "W_E")}
+# W_V alone on one-hot words, or the embeddings alone: their kind, what is trained, the optimum.
+ALONE = {
+    "W_V": ("one_hot", "W_V", closed_form.ridge_value),
+    "E": ("trained", "W_E", closed_form.ridge_embedding),
+}
 # The matrices of which the theorems say the gap, [runs, D, D].
 OBSERVED = {
     "W_V": lambda p: {"matrix": p["W_V"]},
@@ -32,17 +35,14 @@ OBSERVED = {
 
 
 def uniform_attention(
-    base: SyntheticTraining,
-    theory: TheorySettings,
-    components: ComponentSettings,
-    device: str = "cpu",
+    base: SyntheticTraining, theory: TheorySettings, device: str = "cpu"
 ) -> tuple[pd.DataFrame, dict[str, np.ndarray]]:
-    """Gaps of W_V and E, in closed form and trained, and the matrices of the heat maps.
+    """Gaps of W_V and E alone, in closed form and trained.
 
     Returns:
         Rows `parameter` (W_V or E), `masked` (attended or hidden), `loss`, `optimizer`,
-        `weight_decay`, `seed`, `gap`, `theory`, `diverged_at`; and the first seed's W_V (trained
-        alone) and E (all components trained) by `parameter/loss/optimizer`, [D, D].
+        `weight_decay`, `seed`, `gap`, `theory`, `diverged_at`; and the first seed's W_V without
+        weight decay by `W_V/loss/optimizer`, [D, D].
     """
     words, vocabulary = base.model, Vocabulary(base.model.T, base.model.v)
     parts, matrices = [], {}
@@ -59,34 +59,24 @@ def uniform_attention(
             visible = float(rows.keys[:, SPECIAL:].sum(axis=1).mean())
             decays, expected = [0.0], closed_form.theory_gap_hidden(words.v, visible)
         moments = closed_form.moments(rows)
-        for parameter, (embedding, only) in ALONE.items():
+        for parameter, (embedding, only, optimum) in ALONE.items():
             setting = {"masked": masked, "parameter": parameter, "loss": "squared"}
             runs = [Run(0, "closed form", math.nan, decay) for decay in decays]
-            optima = [closed_form.OPTIMA[parameter](moments, decay) for decay in decays]
-            add(runs, np.stack(optima), theory=expected, diverged_at=-1, **setting)
+            optima = np.stack([optimum(moments, decay) for decay in decays])
+            add(runs, optima, theory=expected, diverged_at=-1, **setting)
             for loss in losses:
-                runs = _runs(theory, parameter, loss, decays)
-                trained = train_runs(
-                    base,
-                    rows.by_document(),
-                    runs,
-                    embedding,
-                    loss,
-                    theory.steps,
-                    OBSERVED[parameter],
-                    only=only,
-                    execution=Execution(device),
-                )
+                runs, observe = _runs(theory, parameter, loss, decays), OBSERVED[parameter]
+                how = {"only": only, "execution": Execution(device)}
+                of = (base, rows.by_document(), runs, embedding, loss, theory.steps, observe)
+                trained = train_runs(*of, **how)
                 found = trained.observed["matrix"][-1].numpy()
                 setting |= {"loss": loss, "theory": expected if loss == "squared" else math.nan}
                 add(runs, found, diverged_at=trained.diverged_at, **setting)
                 if masked == "attended" and parameter == "W_V":
-                    matrices |= {
-                        f"W_V/{loss}/{run.optimizer}": W_V
-                        for run, W_V in zip(runs, found, strict=True)
-                        if run.seed == 0 and run.weight_decay == 0
-                    }
-    return pd.concat(parts, ignore_index=True), matrices | all_components(base, components, device)
+                    for run, W_V in zip(runs, found, strict=True):
+                        if run.seed == 0 and run.weight_decay == 0:
+                            matrices[f"W_V/{loss}/{run.optimizer}"] = W_V
+    return pd.concat(parts, ignore_index=True), matrices
 
 
 def _runs(theory: TheorySettings, parameter: str, loss: str, decays: Sequence[float]) -> list[Run]:
@@ -106,17 +96,14 @@ def all_components(
     base: SyntheticTraining, block: ComponentSettings, device: str = "cpu"
 ) -> dict[str, np.ndarray]:
     """E with everything trained, by `E/loss/optimizer`, [D, D]; NaN where it diverged."""
-    matrices, execution = {}, Execution(device)
+    matrices, how = {}, {"execution": Execution(device)}
     rows = draw(base.model, block.documents, block.N, "components", tau=block.tau)
     for loss, rates in block.rates.items():
         runs = [Run(0, optimizer, rate) for optimizer, rate in rates.items()]
-        trained = train_runs(
-            base, rows, runs, "trained", loss, block.steps, OBSERVED["E"], execution=execution
-        )
+        trained = train_runs(base, rows, runs, "trained", loss, block.steps, OBSERVED["E"], **how)
         ends = trained.observed["matrix"][-1]
         ends[trained.diverged_at >= 0] = math.nan
-        for run, E in zip(runs, ends, strict=True):
-            matrices[f"E/{loss}/{run.optimizer}"] = E.numpy()
+        matrices |= {f"E/{loss}/{r.optimizer}": E.numpy() for r, E in zip(runs, ends, strict=True)}
     return matrices
 
 
@@ -129,36 +116,26 @@ def gap_grid(words: TopicModelSettings, grid: GapGridSettings) -> pd.DataFrame:
 
     Returns:
         Rows `parameter` (W_V or E), `varied` (base, or what differs from it), `v`, `T`, `p_m`,
-        `p_c`, `tau`, `seed`, `gap`, `theory` (the theorems'), `expected` (the exact one for W_V in
-        documents of this length), `off` (how far such documents may take the gap).
+        `p_c`, `tau`, `seed`, `gap`, `theory`.
     """
+    same = {name: getattr(words, name) for name in ("v", "T", "p_m", "p_c")} | {"tau": grid.tau}
+    settings = [{"varied": "base"} | same]
+    for name, key in (("v", "v"), ("T", "T"), ("p_m", "p_m"), ("p_c", "p_c"), ("tau", "taus")):
+        settings += [{"varied": name} | same | {name: value} for value in getattr(grid, key)]
     gaps = []
-    for varied, model, tau in _settings(words, grid):
-        setting = {name: getattr(model, name) for name in ("v", "T", "p_m", "p_c")}
-        setting |= {"varied": varied, "tau": tau, "theory": closed_form.theory_gap(model)}
-        setting["expected"] = closed_form.gap_at_length(model, tau, grid.N)
-        setting["off"] = closed_form.off_by_length(model, tau, grid.N)
+    for setting in settings:
+        own = {name: setting[name] for name in ("v", "T", "p_m", "p_c")}
+        model = words.model_copy(update=own | {"selection": "proportion"})
+        theory, vocabulary = closed_form.theory_gap(model), Vocabulary(model.T, model.v)
         for seed in range(grid.seeds):
-            rows = draw(model, grid.documents, grid.N, "gap grid", tau=tau, seed=seed)
+            of = {"tau": setting["tau"], "seed": seed}
+            rows = draw(model, grid.documents, grid.N, "gap grid", **of)
             moments = closed_form.moments(rows)
             optima = {
                 "W_V": closed_form.ridge_value(moments, 0.0),
                 "E": closed_form.ridge_embedding(moments, 0.0, model.T),
             }
             for parameter, optimum in optima.items():
-                gap = float(closed_form.gap(Vocabulary(model.T, model.v), optimum))
-                gaps.append(setting | {"seed": seed, "parameter": parameter, "gap": gap})
+                found = {"parameter": parameter, "gap": float(closed_form.gap(vocabulary, optimum))}
+                gaps.append(setting | found | {"seed": seed, "theory": theory})
     return pd.DataFrame(gaps)
-
-
-def _settings(
-    words: TopicModelSettings, grid: GapGridSettings
-) -> Iterator[tuple[str, TopicModelSettings, int]]:
-    """What differs, the words and their masking, tau."""
-    base = words.model_copy(update={"selection": "proportion"})
-    yield "base", base, grid.tau
-    for name in ("v", "T", "p_m", "p_c"):
-        for value in getattr(grid, name):
-            yield name, base.model_copy(update={name: value}), grid.tau
-    for tau in grid.taus:
-        yield "tau", base, tau

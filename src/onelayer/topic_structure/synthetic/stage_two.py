@@ -20,15 +20,20 @@ from onelayer.settings.topic_structure_synthetic import (
     SyntheticTraining,
     TopicModelSettings,
 )
-from onelayer.topic_structure.synthetic.attention import correct_topics, pair_averages
+from onelayer.topic_structure.synthetic.attention import (
+    correct_topics,
+    over_different_topics,
+    pair_averages,
+)
 from onelayer.topic_structure.synthetic.closed_form import stage_one_optimum
 from onelayer.topic_structure.synthetic.data import MASK, SPECIAL, CountRows, Vocabulary, draw
 from onelayer.topic_structure.synthetic.model import attention_logits
 from onelayer.topic_structure.synthetic.train import Run, train_runs
 
-# Between this and its inverse alpha and beta are looked for: far beyond any optimum, and finite
-# where the loss does not depend on one of them.
-LEAST = float(np.exp(-6))
+# alpha and beta are looked for between exp(-6) and exp(6): far beyond any optimum, and finite where
+# the loss does not depend on one of them.
+MOST = 6.0
+MEASURED = 300  # documents on which trained attention is averaged
 
 
 def ratios(vocabulary: Vocabulary, alpha: float, beta: float) -> dict[str, float]:
@@ -60,33 +65,28 @@ class TiedLoss:
         self.blocks = W_V[np.ix_(first, first)]  # [T of the output, T of the key]
         mask_part = np.outer(keys[:, MASK], W_V[first, MASK])
         self.plain = masses @ self.blocks.T + mask_part  # alpha = beta = 1
+        self.column = self.blocks.T[self.topic]  # what one more unit of the query's topic adds
 
     def __call__(self, logs: np.ndarray) -> tuple[float, np.ndarray]:
         """Loss and gradient at (log alpha, log beta)."""
         alpha, beta = np.exp(logs)
-        column = self.blocks.T[self.topic]  # what one more unit of the query's topic adds
         more = (alpha - 1) * self.same + (beta - 1) * self.same_word
         Z = self.total + more
-        f = (self.plain + more[:, None] * column) / Z[:, None]
+        f = (self.plain + more[:, None] * self.column) / Z[:, None]
         residual = 2 * (self.weight[:, None] * self.v * f - self.targets)
         loss = self.weight * (self.v * (f * f).sum(1) + 1) - 2 * (self.targets * f).sum(1)
-        slope = (residual * (column - f)).sum(1) / Z  # d loss / d more
+        slope = (residual * (self.column - f)).sum(1) / Z  # d loss / d more
         n = self.weight.sum()
         gradient = np.array([alpha * (slope @ self.same), beta * (slope @ self.same_word)])
         return loss.sum() / n, gradient / n
 
 
-def optimal_attention(vocabulary: Vocabulary, rows: CountRows) -> dict[str, float]:
+def optimal_attention(vocabulary: Vocabulary, rows: CountRows, W_V: np.ndarray) -> dict[str, float]:
     """`ratios` of the least `TiedLoss`, by L-BFGS in the logarithms of alpha and beta."""
-    most = -float(np.log(LEAST))
-    least = minimize(
-        TiedLoss(vocabulary, rows, stage_one_optimum(vocabulary, rows)),
-        np.zeros(2),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[(-most, most)] * 2,
-        options={"ftol": 1e-14, "gtol": 1e-10},
-    )
+    how = {"method": "L-BFGS-B", "bounds": [(-MOST, MOST)] * 2}
+    options = {"ftol": 1e-14, "gtol": 1e-10}
+    loss = TiedLoss(vocabulary, rows, W_V)
+    least = minimize(loss, np.zeros(2), jac=True, options=options, **how)
     return ratios(vocabulary, *np.exp(least.x))
 
 
@@ -105,55 +105,71 @@ def ratio_over_tau(
     words, results = base.model, []
     vocabulary = Vocabulary(words.T, words.v)
     lengths = {"short": (block.documents, block.N), "long": (block.documents_long, block.N_long)}
-    for tau, seed in progress(list(itertools.product(block.taus, range(block.seeds)))):
-        for name, (documents, N) in lengths.items():
-            rows = draw(words, documents, N, f"stage two {name}", tau=tau, seed=seed)
-            keys = {"documents": name, "T": words.T, "tau": tau, "seed": seed}
-            optimum = {"method": "optimum", "diverged_at": -1} | optimal_attention(vocabulary, rows)
-            results.append(keys | optimum)
-            if name == "short":
-                reached = trained_attention(base, block, rows, seed, device)
-                results.append(keys | {"method": "trained"} | reached)
+    for tau, (name, (documents, N)) in progress(
+        list(itertools.product(block.taus, lengths.items()))
+    ):
+        draws = [
+            draw(words, documents, N, f"stage two {name}", tau=tau, seed=seed)
+            for seed in range(block.seeds)
+        ]
+        W_V = [stage_one_optimum(vocabulary, rows) for rows in draws]
+        each = zip(draws, W_V, strict=True)
+        found = {"optimum": [optimal_attention(vocabulary, *of) for of in each]}
+        if name == "short":
+            found["trained"] = trained_attention(base, block, draws, W_V, device)
+        keys = {"documents": name, "T": words.T, "tau": tau, "diverged_at": -1}
+        for method, of_seeds in found.items():
+            for seed, reached in enumerate(of_seeds):
+                results.append(keys | {"method": method, "seed": seed} | reached)
     return pd.DataFrame(results)
 
 
 def trained_attention(
     base: SyntheticTraining,
     block: StageTwoSettings,
-    rows: CountRows,
-    seed: int,
+    rows: list[CountRows],
+    W_V: list[np.ndarray],
     device: str = "cpu",
-) -> dict[str, float]:
-    """`ratios` of average attention on the first documents, W_K and W_Q alone being trained."""
+) -> list[dict[str, float]]:
+    """`ratios` of average attention on the first documents, W_K and W_Q alone being trained.
+
+    One run on each of several draws of documents, `rows`, with its own frozen W_V.
+    """
     vocabulary = Vocabulary(base.model.T, base.model.v)
-    frozen = {"W_V": stage_one_optimum(vocabulary, rows)}
     trained = train_runs(
         base,
         rows,
-        [Run(seed, "adam", block.learning_rate)],
+        [Run(seed, "adam", block.learning_rate) for seed in range(len(rows))],
         "one_hot",
         "squared",
         block.steps,
         lambda p: {"S": attention_logits(p, "one_hot")},
-        frozen=frozen,
+        frozen={"W_V": np.stack(W_V)},
         execution=Execution(device),
     )
-    S, counts = trained.observed["S"][-1].double().numpy(), rows.keys[:300].astype(np.float64)
-    [(word, topic, different)] = pair_averages(S, counts, correct_topics(vocabulary), 100)
-    reached = ratios(vocabulary, topic / different, word / different)
-    return reached | {"diverged_at": int(trained.diverged_at[0])}
+    topics, found = correct_topics(vocabulary), []
+    logits = trained.observed["S"][-1].double().numpy()
+    for S, own, diverged in zip(logits, rows, trained.diverged_at.tolist(), strict=True):
+        counts = own.keys[:MEASURED].astype(np.float64)
+        # The ratios do not depend on the length that weights are scaled to.
+        [averages] = pair_averages(S[None], counts, topics, 1)
+        reached = ratios(vocabulary, *over_different_topics(averages))
+        found.append(reached | {"diverged_at": diverged})
+    return found
 
 
 def ratio_over_topics(words: TopicModelSettings, block: RatioOverTSettings) -> pd.DataFrame:
     """The optimal same-topic ratio over tau and T; exactly the proportion p_m is selected.
 
     Returns:
-        Rows `T`, `tau`, `seed`, `alpha`, `beta`, `ratio`.
+        Rows as of `ratio_over_tau`, `documents` being "over T".
     """
     results = []
     for T, tau, seed in itertools.product(block.T, block.taus, range(block.seeds)):
         model = words.model_copy(update={"T": T, "selection": "proportion"})
         rows = draw(model, block.documents, block.N, "over T", tau=tau, seed=seed)
-        best = optimal_attention(Vocabulary(T, words.v), rows)
-        results.append({"T": T, "tau": tau, "seed": seed} | best)
+        keys = {"documents": "over T", "method": "optimum", "T": T, "tau": tau, "seed": seed}
+        vocabulary = Vocabulary(T, words.v)
+        found = optimal_attention(vocabulary, rows, stage_one_optimum(vocabulary, rows))
+        results.append(keys | {"diverged_at": -1} | found)
     return pd.DataFrame(results)
