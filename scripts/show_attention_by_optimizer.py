@@ -7,24 +7,25 @@ import pandas as pd
 from matplotlib.colors import LogNorm
 from scipy.special import softmax
 
-from onelayer.evidence.figures import DIVERGING, MARKERS, MIDDLE, PALETTE, SEQUENTIAL, despine, plt
+from onelayer.evidence.figures import DIVERGING, MARKERS, PALETTE, SEQUENTIAL, despine, plt
 from onelayer.evidence.tables import interval, number, tidy
 from onelayer.job import job
 from onelayer.settings.topic_structure_synthetic import AttentionTableSettings
+from onelayer.topic_structure.synthetic.attention import PAIR_CLASSES, over_different_topics
 from onelayer.topic_structure.synthetic.data import SPECIAL, START
 from onelayer.topic_structure.synthetic.summary import over_runs
 
 KEYS = ["variant", "accounting", "optimizer", "learning_rate", "budget", "until"]
-CLASSES = ["same_word", "same_topic", "different_topic"]
 RATIO = "topic_to_different_ratio"
 UNMOVED = 0.01  # all weights this close to uniform attention, as a share of it: stood still
 OPTIMIZERS = {"adam": "Adam", "sgd": "SGD"}
+SMALL = 4.2  # inches: letters stay readable where the figure is small
 
 
 def read_published(path: str) -> dict[tuple[str, float], dict[str, float]]:
     """The published means, deviations and ratio by optimiser and learning rate."""
-    table = pd.read_csv(path).rename(columns={f"{name}_mean": name for name in CLASSES})
-    table[RATIO] = table["same_topic"] / table["different_topic"]
+    table = pd.read_csv(path).rename(columns={f"{name}_mean": name for name in PAIR_CLASSES})
+    table[RATIO], _ = over_different_topics(table[PAIR_CLASSES])
     table["optimizer"] = table["optimizer"].str.lower()
     return table.set_index(["optimizer", "learning_rate"]).to_dict("index")
 
@@ -36,15 +37,16 @@ def rows_of(averages: pd.DataFrame, block: AttentionTableSettings, printed: dict
     averages = averages.assign(until=averages["step"].astype(str) + " steps")
     for key, group in averages.groupby(KEYS, sort=False):
         keys, through = dict(zip(KEYS, key, strict=True)), group[group["diverged_at"] < 0]
-        at_uniform = (through[CLASSES] * block.evaluated_tokens - 1).abs() <= UNMOVED
+        weights = through[PAIR_CLASSES]
+        at_uniform = (weights * block.evaluated_tokens - 1).abs() <= UNMOVED
         still = {"state": "not reached"} if at_uniform.all(axis=1).any() else {}
         theirs = {} if keys["variant"] in frozen else printed.get(key[2:4], {})
-        for name in (*CLASSES, RATIO):
-            values = through[name] if name in CLASSES else through[CLASSES[1]] / through[CLASSES[2]]
+        ratio, _ = over_different_topics(weights)
+        for name, values in weights.assign(**{RATIO: ratio}).items():
             row = keys | {"quantity": name, "published": theirs.get(name)}
             yield row | over_runs(values) | still
-            if (std := f"{name}_std") != f"{RATIO}_std":
-                row = keys | {"quantity": std, "published": theirs.get(std)}
+            if name != RATIO:
+                row = keys | {"quantity": f"{name}_std", "published": theirs.get(f"{name}_std")}
                 yield row | {"value": values.std(ddof=1), "n": len(values)}
 
 
@@ -55,7 +57,7 @@ def for_readers(table: pd.DataFrame) -> pd.DataFrame:
         by = part.set_index("quantity")
         row = {"trained": key[0].replace("_", " "), "topic ids": key[1]}
         row |= {"optimiser": f"{OPTIMIZERS[key[2]]} {key[3]:g}", "until": key[5]}
-        for name in CLASSES:
+        for name in PAIR_CLASSES:
             for column, label in (("value", " (± std)"), ("published", ", paper")):
                 mean, std = (number(by.loc[of, column], 5) for of in (name, f"{name}_std"))
                 row[f"{name.replace('_', ' ')}{label}"] = f"{mean} ± {std}".removesuffix(" ± –")
@@ -77,24 +79,46 @@ def notes(block: AttentionTableSettings) -> list[str]:
         "and END. one hot: the paper's model. frozen value: W_V stays at stage 1's optimum.",
         "shifted: the authors' code looks topics up by id where it should by word, which shifts "
         "them by four words. It also draws masks once, and never reads the seed of its settings.",
-        f"The released configuration names {block.released.epochs} epochs. not reached: a run has "
-        f"all averages within {UNMOVED:.0%} of uniform attention. Runs that diverged are left out.",
+        "not reached: a run has all averages within "
+        f"{UNMOVED:.0%} of uniform attention. Runs that diverged are left out.",
     ]
 
 
 def draw(matrices: Mapping, table: pd.DataFrame, v: int) -> plt.Figure:
     """W_K^T W_Q and the attention on a document, a row per variant; below, ratios by optimiser."""
     shown = [n for n in matrices if n in ("one_hot", "frozen_value")] or list(matrices)[:1]
-    figure = plt.figure(figsize=(MIDDLE, 2.35 * len(shown) + 3.1))
-    top, bottom = figure.subfigures(2, 1, height_ratios=[2.35 * len(shown) + 0.2, 2.9])
+    figure = plt.figure(figsize=(SMALL, 2.1 * len(shown) + 3.8))
+    top, bottom = figure.subfigures(2, 1, height_ratios=[2.1 * len(shown) + 0.5, 3.3])
     for pair, name in zip(top.subplots(len(shown), 2, squeeze=False), shown, strict=True):
         heat_maps(*pair, matrices[name], v)
-        pair[0].set_ylabel(f"{name.replace('_', ' ')}\nkey word")
+        pair[0].set_ylabel(f"{name.replace('_', ' ')}\nkey word", fontsize=10)
     draw_ratios(bottom.subplots(), table)
-    bottom.legend(loc="outside lower center", ncols=2)
-    title = "Weights and attention after training, and ratios by optimiser"
-    figure.suptitle(f"{title}\n(words and one document, topic by topic)", fontsize=10)
+    bottom.legend(loc="outside lower center", fontsize=9, ncols=2, columnspacing=1)
+    title = "Weights and attention after training,\nand ratios by optimiser"
+    figure.suptitle(f"{title} (words topic by topic)", fontsize=11)
     return figure
+
+
+def heat_maps(left: plt.Axes, right: plt.Axes, of: Mapping[str, np.ndarray], v: int) -> None:
+    """W_K^T W_Q between words; attention on one document over uniform, sorted by topic."""
+    words = of["weights"][SPECIAL:, SPECIAL:]
+    bound = float(np.quantile(np.abs(words), 0.995)) or 1.0
+    left.imshow(words, cmap=DIVERGING, vmin=-bound, vmax=bound, interpolation="nearest")
+    left.set_title(f"$W_K^\\top W_Q$ (±{bound:.2g})", fontsize=10)
+    document = of["document"]
+    tokens = np.sort(document[document != START])
+    keys = np.append(tokens, document[document == START])
+    shares = softmax(of["S"][np.ix_(tokens, keys)], axis=1)[:, : len(tokens)] * len(keys)
+    image = right.imshow(shares, cmap=SEQUENTIAL, norm=LogNorm(0.1, 10), interpolation="nearest")
+    for edge in np.flatnonzero(np.diff((tokens - SPECIAL) // v)) + 0.5:
+        right.axhline(edge, color="white", linewidth=0.6)
+        right.axvline(edge, color="white", linewidth=0.6)
+    right.set_title("attention / uniform", fontsize=10)
+    right.figure.colorbar(image, ax=right, format="{x:g}").ax.tick_params(labelsize=10)
+    for axis, across, up in ((left, "query word", ""), (right, "key word", "query word")):
+        axis.set(xticks=[], yticks=[])
+        axis.set_xlabel(across, fontsize=10)
+        axis.set_ylabel(up, fontsize=10)
 
 
 def draw_ratios(axis: plt.Axes, table: pd.DataFrame) -> None:
@@ -110,35 +134,18 @@ def draw_ratios(axis: plt.Axes, table: pd.DataFrame) -> None:
     theirs = ratio.dropna(subset="published").drop_duplicates("x")
     axis.plot(theirs["x"], theirs["published"], "k_", markersize=26, label="paper", zorder=0)
     axis.axhline(1, color="0.6", linewidth=0.8, zorder=0)
-    axis.set(ylabel="same topic / different", yscale="log")
+    axis.set(yscale="log")
+    axis.set_ylabel("same topic / different", fontsize=10)
     axis.set_xticks(range(len(names)), names)
     axis.set_yticks([1, 1.5, 2, 3, 4], ["1", "1.5", "2", "3", "4"])
     axis.set_yticks([], minor=True)
-    axis.set_title("attention by optimiser and learning rate; 1: no preference", fontsize=9)
+    axis.tick_params(labelsize=10)
+    axis.set_title("by optimiser and rate; 1: no preference", fontsize=10)
     despine(axis)
 
 
-def heat_maps(left: plt.Axes, right: plt.Axes, of: Mapping[str, np.ndarray], v: int) -> None:
-    """W_K^T W_Q between words; attention on one document over uniform, sorted by topic."""
-    words = of["weights"][SPECIAL:, SPECIAL:]
-    bound = float(np.quantile(np.abs(words), 0.995)) or 1.0
-    left.imshow(words, cmap=DIVERGING, vmin=-bound, vmax=bound, interpolation="nearest")
-    left.set(xticks=[], yticks=[], xlabel="query word", title=f"$W_K^\\top W_Q$ (±{bound:.2g})")
-    document = of["document"]
-    tokens = np.sort(document[document != START])
-    keys = np.append(tokens, document[document == START])
-    shares = softmax(of["S"][np.ix_(tokens, keys)], axis=1)[:, : len(tokens)] * len(keys)
-    image = right.imshow(shares, cmap=SEQUENTIAL, norm=LogNorm(0.1, 10), interpolation="nearest")
-    for edge in np.flatnonzero(np.diff((tokens - SPECIAL) // v)) + 0.5:
-        right.axhline(edge, color="white", linewidth=0.6)
-        right.axvline(edge, color="white", linewidth=0.6)
-    right.set(xticks=[], yticks=[], xlabel="key word", ylabel="query word")
-    right.set_title("attention / uniform")
-    right.figure.colorbar(image, ax=right, format="{x:g}")
-
-
 with job(snakemake) as step:
-    settings = dict(snakemake.params.settings)
+    settings = dict(step.settings)
     v, block = settings.pop("v"), AttentionTableSettings(**settings)
     averages = pd.concat([pd.read_parquet(file) for file in snakemake.input.averages])
     printed = read_published(step.given("published"))

@@ -43,11 +43,6 @@ class TopicModelSettings(Block):
             raise ValueError(f"p_c + p_r = {self.p_c + self.p_r:.15g}: at most 1")
         return self
 
-    @property
-    def intact(self) -> float:
-        """Share of positions that show their own word: 1 - (1 - p_c) p_m."""
-        return 1 - (1 - self.p_c) * self.p_m
-
 
 class DocumentSettings(Block):
     """Documents of an experiment."""
@@ -124,9 +119,15 @@ class AttentionTableSettings(DocumentSettings):
     variants: Annotated[list[AttentionVariant], each_once("name")] = Field(min_length=1)
     steps: Count
     seeds: Several  # runs of each row
-    released: ReleasedSettings
+    released: ReleasedSettings | None
     evaluated_documents: Count  # fresh and unmasked; attention is averaged on them
     evaluated_tokens: int = Field(ge=8)  # to which they are cut, START included
+
+    def only(self, name: str) -> "AttentionTableSettings":
+        """What the training of one variant depends on."""
+        released = self.released if self.released and self.released.variant == name else None
+        variants = [one for one in self.variants if one.name == name]
+        return self.model_copy(update={"variants": variants, "released": released})
 
 
 class StageModel(Block):
@@ -237,7 +238,7 @@ class SyntheticSettings(SyntheticTraining):
         if most + self.model.p_r > 1:
             raise ValueError(f"gap_grid.p_c: {most:.15g} + p_r = {self.model.p_r:.15g}: at most 1")
         released, known = self.attention.released, [v.name for v in self.attention.variants]
-        if released.variant not in known:
+        if released and released.variant not in known:
             raise ValueError(
                 f"attention.released.variant = {released.variant}: one of {', '.join(known)}"
             )
