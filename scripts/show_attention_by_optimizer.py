@@ -11,7 +11,7 @@ from onelayer.evidence.figures import DIVERGING, MARKERS, PALETTE, SEQUENTIAL, d
 from onelayer.evidence.tables import interval, number, tidy
 from onelayer.job import job
 from onelayer.settings.topic_structure_synthetic import AttentionTableSettings
-from onelayer.topic_structure.synthetic.attention import PAIR_CLASSES, over_different_topics
+from onelayer.topic_structure.synthetic.attention import PAIR_CLASSES
 from onelayer.topic_structure.synthetic.data import SPECIAL, START
 from onelayer.topic_structure.synthetic.summary import over_runs
 
@@ -22,11 +22,15 @@ OPTIMIZERS = {"adam": "Adam", "sgd": "SGD"}
 SMALL = 4.2  # inches: letters stay readable where the figure is small
 
 
+def ratio_of(weights: pd.DataFrame) -> pd.Series:
+    """Attention to the same topic (another word) over that to different topics."""
+    return weights["same_topic"] / weights["different_topic"]
+
+
 def read_published(path: str) -> dict[tuple[str, float], dict[str, float]]:
     """The published means, deviations and ratio by optimiser and learning rate."""
     table = pd.read_csv(path).rename(columns={f"{name}_mean": name for name in PAIR_CLASSES})
-    table[RATIO], _ = over_different_topics(table[PAIR_CLASSES])
-    table["optimizer"] = table["optimizer"].str.lower()
+    table = table.assign(**{RATIO: ratio_of(table)}, optimizer=table["optimizer"].str.lower())
     return table.set_index(["optimizer", "learning_rate"]).to_dict("index")
 
 
@@ -41,8 +45,7 @@ def rows_of(averages: pd.DataFrame, block: AttentionTableSettings, printed: dict
         at_uniform = (weights * block.evaluated_tokens - 1).abs() <= UNMOVED
         still = {"state": "not reached"} if at_uniform.all(axis=1).any() else {}
         theirs = {} if keys["variant"] in frozen else printed.get(key[2:4], {})
-        ratio, _ = over_different_topics(weights)
-        for name, values in weights.assign(**{RATIO: ratio}).items():
+        for name, values in weights.assign(**{RATIO: ratio_of(weights)}).items():
             row = keys | {"quantity": name, "published": theirs.get(name)}
             yield row | over_runs(values) | still
             if name != RATIO:

@@ -158,8 +158,7 @@ def test_the_optimal_ratio_is_that_of_the_specification() -> None:
     vocabulary, found = data.Vocabulary(10, 10), {}
     for tau in (1, 2, 3, 5):
         rows = rows_of(WORDS, tau, (100, 150), 2000)
-        W_V = closed_form.stage_one_optimum(vocabulary, rows)
-        found[tau] = stage_two.optimal_attention(vocabulary, rows, W_V)["ratio"]
+        found[tau] = stage_two.optimal_attention(vocabulary, rows)["ratio"]
     expected = {1: 1.02, 2: 7.10, 3: 8.48, 5: 10.7}
     assert found == pytest.approx(expected, rel=0.08)
     assert (np.diff(list(found.values())) > 0).all()

@@ -3,15 +3,16 @@ synthetic = settings.topic_structure.synthetic
 VARIANTS = [variant.name for variant in synthetic.attention.variants]
 
 
-rule train_uniform_attention:
+rule solve_topic_theory:
     output:
         gaps="results/topic_structure/synthetic/gaps.parquet",
         grid="results/topic_structure/synthetic/gap_grid.parquet",
         matrices="results/topic_structure/synthetic/gap_matrices.npz",
+        ratios="results/topic_structure/synthetic/stage_two.parquet",
     log:
-        "results/logs/train_uniform_attention.log",
+        "results/logs/solve_topic_theory.log",
     benchmark:
-        "results/benchmarks/train_uniform_attention.tsv"
+        "results/benchmarks/solve_topic_theory.tsv"
     conda:
         "../../envs/onelayer.yaml"
     threads: synthetic.threads
@@ -25,12 +26,14 @@ rule train_uniform_attention:
             theory=dump(synthetic.theory),
             components=dump(synthetic.components),
             gap_grid=dump(synthetic.gap_grid),
+            stage_two=dump(synthetic.stage_two),
+            ratio_over_T=dump(synthetic.ratio_over_T),
         ),
-        code=code("train_uniform_attention"),
+        code=code("solve_topic_theory"),
     message:
-        "Solve and train W_V and the embeddings under uniform attention"
+        "Solve what the theorems are about, and train it under uniform attention"
     script:
-        "../../scripts/train_uniform_attention.py"
+        "../../scripts/solve_topic_theory.py"
 
 
 rule train_topic_attention:
@@ -86,38 +89,11 @@ rule train_two_stages:
         "../../scripts/train_two_stages.py"
 
 
-rule optimise_topic_attention:
-    output:
-        ratios="results/topic_structure/synthetic/stage_two.parquet",
-    log:
-        "results/logs/optimise_topic_attention.log",
-    benchmark:
-        "results/benchmarks/optimise_topic_attention.tsv"
-    conda:
-        "../../envs/onelayer.yaml"
-    threads: synthetic.threads
-    resources:
-        mem_mb=lambda w, attempt: 1500 * attempt,
-        runtime=lambda w, attempt: 30 * attempt,
-        gpu=gpus(synthetic),
-    params:
-        settings=dump(
-            synthetic.in_common,
-            stage_two=dump(synthetic.stage_two),
-            ratio_over_T=dump(synthetic.ratio_over_T),
-        ),
-        code=code("optimise_topic_attention"),
-    message:
-        "Find the optimal attention of stage 2 over tau and T"
-    script:
-        "../../scripts/optimise_topic_attention.py"
-
-
 rule show_theory_gap:
     input:
-        gaps=rules.train_uniform_attention.output.gaps,
-        grid=rules.train_uniform_attention.output.grid,
-        matrices=rules.train_uniform_attention.output.matrices,
+        gaps=rules.solve_topic_theory.output.gaps,
+        grid=rules.solve_topic_theory.output.grid,
+        matrices=rules.solve_topic_theory.output.matrices,
     output:
         table=table("topic_structure/theory_gap"),
         figure=figure("topic_structure/topic_blocks"),
@@ -183,7 +159,7 @@ rule show_two_stages:
 
 rule show_stage_two_ratio:
     input:
-        ratios=rules.optimise_topic_attention.output.ratios,
+        ratios=rules.solve_topic_theory.output.ratios,
     output:
         table=table("topic_structure/stage_two_ratio"),
         figure=figure("topic_structure/stage_two_ratio"),

@@ -11,20 +11,10 @@ import pandas as pd
 
 from onelayer.ensemble.execution import Execution
 from onelayer.seeds import generator
-from onelayer.settings.topic_structure_synthetic import (
-    AttentionTableSettings,
-    AttentionVariant,
-    SyntheticTraining,
-    TopicModelSettings,
-)
-from onelayer.topic_structure.synthetic import closed_form
-from onelayer.topic_structure.synthetic.data import (
-    Vocabulary,
-    count_rows,
-    draw,
-    draw_documents,
-    topic_weights,
-)
+from onelayer.settings import topic_structure_synthetic as blocks
+from onelayer.topic_structure.synthetic import data
+from onelayer.topic_structure.synthetic.closed_form import stage_one_optimum
+from onelayer.topic_structure.synthetic.data import Vocabulary
 from onelayer.topic_structure.synthetic.model import attention_logits
 from onelayer.topic_structure.synthetic.train import Run, train_runs
 
@@ -51,7 +41,7 @@ def shifted_topics(vocabulary: Vocabulary) -> np.ndarray:
 def evaluation_counts(vocabulary: Vocabulary, tokens: np.ndarray, length: int) -> np.ndarray:
     """Key counts of unmasked documents, [documents, longest], cut to `length` tokens: [., D]."""
     kept = tokens[:, :length]
-    return count_rows(vocabulary, kept, kept, np.zeros_like(kept, bool)).keys.astype(np.float64)
+    return data.count_rows(vocabulary, kept, kept, kept < 0).keys.astype(np.float64)
 
 
 def pair_averages(S: np.ndarray, counts: np.ndarray, topics: np.ndarray, length: int) -> np.ndarray:
@@ -90,14 +80,10 @@ def pair_averages(S: np.ndarray, counts: np.ndarray, topics: np.ndarray, length:
     return averages
 
 
-def over_different_topics(averages: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The paper's alpha = c2 / c3 and beta = c1 / c3 of `PAIR_CLASSES`, [..., 3]: each [...]."""
-    same_word, same_topic, different_topic = np.moveaxis(np.asarray(averages), -1, 0)
-    return same_topic / different_topic, same_word / different_topic
-
-
 def topic_attention(
-    base: SyntheticTraining, block: AttentionTableSettings, execution: Execution = Execution()
+    base: blocks.SyntheticTraining,
+    block: blocks.AttentionTableSettings,
+    execution: Execution = Execution(),
 ) -> tuple[pd.DataFrame, dict[str, np.ndarray]]:
     """Train the one variant of the block; average its attention, keep a run for the heat maps.
 
@@ -110,29 +96,27 @@ def topic_attention(
         heat map's `document`.
     """
     [variant], released = block.variants, block.released
-    runs = [
-        Run(seed, one.optimizer, one.learning_rate)
-        for one in sorted(variant.optimizers, key=lambda one: one.optimizer)
-        for seed in range(block.seeds)
-    ]
-    go_on, end = [], {"table": block.steps}
+    budgets = {"table": block.steps}  # in steps
     if released:
-        go_on = [run for run in runs if run.seed < released.seeds.get(run.optimizer, 0)]
-        longer = {"released": released.epochs * (block.documents // base.batch)}
-    groups = [(go_on, end | longer)] if go_on else []
-    if rest := [run for run in runs if run not in go_on]:
-        groups.append((rest, end))
-    parts = [
-        _train(base, block, variant, some, looks, execution.part(max(looks.values())))
-        for some, looks in groups
-    ]
+        budgets["released"] = released.epochs * (block.documents // base.batch)
+    groups = {True: [], False: []}  # go on to the released budget
+    for one in sorted(variant.optimizers, key=lambda one: one.optimizer):
+        for seed in range(block.seeds):
+            longer = bool(released) and seed < released.seeds.get(one.optimizer, 0)
+            groups[longer].append(Run(seed, one.optimizer, one.learning_rate))
+    parts = []
+    for longer, runs in groups.items():
+        if runs:
+            looks = budgets if longer else {"table": block.steps}
+            how = execution.part(max(looks.values()))
+            parts.append(_train(base, block, variant, runs, looks, how))
     return pd.concat([averages for averages, _ in parts], ignore_index=True), parts[0][1]
 
 
 def _train(
-    base: SyntheticTraining,
-    block: AttentionTableSettings,
-    variant: AttentionVariant,
+    base: blocks.SyntheticTraining,
+    block: blocks.AttentionTableSettings,
+    variant: blocks.AttentionVariant,
     runs: Sequence[Run],
     looks: Mapping[str, int],
     execution: Execution,
@@ -140,10 +124,8 @@ def _train(
     """Rows of `topic_attention` after the steps of each budget; what is kept of the first run."""
     vocabulary, embedding = Vocabulary(base.model.T, base.model.v), variant.embedding
     of = {"concentration": block.concentration, "masked_attended": variant.masked_attended}
-    rows = draw(base.model, block.documents, block.N, "attention", **of)
-    frozen = {}
-    if variant.frozen_value:
-        frozen["W_V"] = closed_form.stage_one_optimum(vocabulary, rows)
+    rows = data.draw(base.model, block.documents, block.N, "attention", **of)
+    frozen = {"W_V": stage_one_optimum(vocabulary, rows)} if variant.frozen_value else {}
     trained = train_runs(
         base,
         rows,
@@ -177,10 +159,12 @@ def _train(
 
 
 def evaluation_documents(
-    words: TopicModelSettings, block: AttentionTableSettings, variant: AttentionVariant
+    words: blocks.TopicModelSettings,
+    block: blocks.AttentionTableSettings,
+    variant: blocks.AttentionVariant,
 ) -> np.ndarray:
     """Fresh documents like those of the training, unmasked, int64 [documents, positions]."""
     rng = generator("topic documents", "evaluation")
-    weights = topic_weights(rng, words.T, block.evaluated_documents, None, block.concentration)
+    weights = data.topic_weights(rng, words.T, block.evaluated_documents, None, block.concentration)
     vocabulary = Vocabulary(words.T, words.v)
-    return draw_documents(rng, vocabulary, weights, block.N, not variant.masked_attended)
+    return data.draw_documents(rng, vocabulary, weights, block.N, not variant.masked_attended)

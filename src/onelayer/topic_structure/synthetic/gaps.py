@@ -11,13 +11,7 @@ import numpy as np
 import pandas as pd
 
 from onelayer.ensemble.execution import Execution
-from onelayer.settings.topic_structure_synthetic import (
-    ComponentSettings,
-    GapGridSettings,
-    SyntheticTraining,
-    TheorySettings,
-    TopicModelSettings,
-)
+from onelayer.settings import topic_structure_synthetic as blocks
 from onelayer.topic_structure.synthetic import closed_form
 from onelayer.topic_structure.synthetic.data import SPECIAL, Vocabulary, draw
 from onelayer.topic_structure.synthetic.train import Run, train_runs
@@ -35,7 +29,7 @@ OBSERVED = {
 
 
 def uniform_attention(
-    base: SyntheticTraining, theory: TheorySettings, device: str = "cpu"
+    base: blocks.SyntheticTraining, theory: blocks.TheorySettings, device: str = "cpu"
 ) -> tuple[pd.DataFrame, dict[str, np.ndarray]]:
     """Gaps of W_V and E alone, in closed form and trained.
 
@@ -46,11 +40,6 @@ def uniform_attention(
     """
     words, vocabulary = base.model, Vocabulary(base.model.T, base.model.v)
     parts, matrices = [], {}
-
-    def add(runs: Sequence[Run], found: np.ndarray, **columns: object) -> None:
-        of_runs = pd.DataFrame(runs)[["optimizer", "weight_decay", "seed"]]
-        parts.append(of_runs.assign(gap=closed_form.gap(vocabulary, found), **columns))
-
     for masked, losses in (("attended", ("squared", "cross_entropy")), ("hidden", ("squared",))):
         kind = {"tau": theory.tau, "masked_attended": masked == "attended"}
         rows = draw(words, theory.documents, theory.N, "theory", **kind)
@@ -60,26 +49,32 @@ def uniform_attention(
             decays, expected = [0.0], closed_form.theory_gap_hidden(words.v, visible)
         moments = closed_form.moments(rows)
         for parameter, (embedding, only, optimum) in ALONE.items():
-            setting = {"masked": masked, "parameter": parameter, "loss": "squared"}
             runs = [Run(0, "closed form", math.nan, decay) for decay in decays]
             optima = np.stack([optimum(moments, decay) for decay in decays])
-            add(runs, optima, theory=expected, diverged_at=-1, **setting)
+            found = [("squared", runs, optima, -1)]
             for loss in losses:
-                runs, observe = _runs(theory, parameter, loss, decays), OBSERVED[parameter]
+                runs = _runs(theory, parameter, loss, decays)
+                of = (base, rows.by_document(), runs, embedding, loss, theory.steps)
                 how = {"only": only, "execution": Execution(device)}
-                of = (base, rows.by_document(), runs, embedding, loss, theory.steps, observe)
-                trained = train_runs(*of, **how)
-                found = trained.observed["matrix"][-1].numpy()
-                setting |= {"loss": loss, "theory": expected if loss == "squared" else math.nan}
-                add(runs, found, diverged_at=trained.diverged_at, **setting)
+                trained = train_runs(*of, OBSERVED[parameter], **how)
+                ends = trained.observed["matrix"][-1].numpy()
+                found.append((loss, runs, ends, trained.diverged_at))
                 if masked == "attended" and parameter == "W_V":
-                    for run, W_V in zip(runs, found, strict=True):
+                    for run, W_V in zip(runs, ends, strict=True):
                         if run.seed == 0 and run.weight_decay == 0:
                             matrices[f"W_V/{loss}/{run.optimizer}"] = W_V
+            for loss, runs, ends, diverged_at in found:
+                part = pd.DataFrame(runs)[["optimizer", "weight_decay", "seed"]]
+                part["gap"] = closed_form.gap(vocabulary, ends)
+                part["theory"] = expected if loss == "squared" else math.nan
+                setting = {"masked": masked, "parameter": parameter, "loss": loss}
+                parts.append(part.assign(diverged_at=diverged_at, **setting))
     return pd.concat(parts, ignore_index=True), matrices
 
 
-def _runs(theory: TheorySettings, parameter: str, loss: str, decays: Sequence[float]) -> list[Run]:
+def _runs(
+    theory: blocks.TheorySettings, parameter: str, loss: str, decays: Sequence[float]
+) -> list[Run]:
     sgd = theory.sgd_rate_value if parameter == "W_V" else theory.sgd_rate_embedding
     rates = {"adam": theory.adam_rate, "sgd": sgd}
     if loss == "cross_entropy":
@@ -93,7 +88,7 @@ def _runs(theory: TheorySettings, parameter: str, loss: str, decays: Sequence[fl
 
 
 def all_components(
-    base: SyntheticTraining, block: ComponentSettings, device: str = "cpu"
+    base: blocks.SyntheticTraining, block: blocks.ComponentSettings, device: str = "cpu"
 ) -> dict[str, np.ndarray]:
     """E with everything trained, by `E/loss/optimizer`, [D, D]; NaN where it diverged."""
     matrices, how = {}, {"execution": Execution(device)}
@@ -107,7 +102,7 @@ def all_components(
     return matrices
 
 
-def gap_grid(words: TopicModelSettings, grid: GapGridSettings) -> pd.DataFrame:
+def gap_grid(words: blocks.TopicModelSettings, grid: blocks.GapGridSettings) -> pd.DataFrame:
     """Gaps of W_V and E at their optima without weight decay, for every setting and seed.
 
     One number at a time is changed to those of the grid. Exactly the proportion p_m of the words is
@@ -120,22 +115,20 @@ def gap_grid(words: TopicModelSettings, grid: GapGridSettings) -> pd.DataFrame:
     """
     same = {name: getattr(words, name) for name in ("v", "T", "p_m", "p_c")} | {"tau": grid.tau}
     settings = [{"varied": "base"} | same]
-    for name, key in (("v", "v"), ("T", "T"), ("p_m", "p_m"), ("p_c", "p_c"), ("tau", "taus")):
-        settings += [{"varied": name} | same | {name: value} for value in getattr(grid, key)]
+    for name in same:
+        values = grid.taus if name == "tau" else getattr(grid, name)
+        settings += [{"varied": name} | same | {name: value} for value in values]
     gaps = []
     for setting in settings:
-        own = {name: setting[name] for name in ("v", "T", "p_m", "p_c")}
-        model = words.model_copy(update=own | {"selection": "proportion"})
-        theory, vocabulary = closed_form.theory_gap(model), Vocabulary(model.T, model.v)
+        changed = {name: setting[name] for name in ("v", "T", "p_m", "p_c")}
+        model = words.model_copy(update=changed | {"selection": "proportion"})
+        vocabulary, theory = Vocabulary(model.T, model.v), closed_form.theory_gap(model)
         for seed in range(grid.seeds):
             of = {"tau": setting["tau"], "seed": seed}
-            rows = draw(model, grid.documents, grid.N, "gap grid", **of)
-            moments = closed_form.moments(rows)
-            optima = {
-                "W_V": closed_form.ridge_value(moments, 0.0),
-                "E": closed_form.ridge_embedding(moments, 0.0, model.T),
-            }
-            for parameter, optimum in optima.items():
+            moments = closed_form.moments(draw(model, grid.documents, grid.N, "gap grid", **of))
+            W_V = closed_form.ridge_value(moments, 0.0)
+            E = closed_form.ridge_embedding(moments, 0.0, model.T)
+            for parameter, optimum in (("W_V", W_V), ("E", E)):
                 found = {"parameter": parameter, "gap": float(closed_form.gap(vocabulary, optimum))}
                 gaps.append(setting | found | {"seed": seed, "theory": theory})
     return pd.DataFrame(gaps)

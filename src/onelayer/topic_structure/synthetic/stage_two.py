@@ -13,33 +13,13 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import minimize
 
-from onelayer.ensemble.execution import Execution
-from onelayer.settings.topic_structure_synthetic import (
-    RatioOverTSettings,
-    StageTwoSettings,
-    SyntheticTraining,
-    TopicModelSettings,
-)
-from onelayer.topic_structure.synthetic.attention import (
-    correct_topics,
-    over_different_topics,
-    pair_averages,
-)
+from onelayer.settings import topic_structure_synthetic as blocks
 from onelayer.topic_structure.synthetic.closed_form import stage_one_optimum
 from onelayer.topic_structure.synthetic.data import MASK, SPECIAL, CountRows, Vocabulary, draw
-from onelayer.topic_structure.synthetic.model import attention_logits
-from onelayer.topic_structure.synthetic.train import Run, train_runs
 
 # alpha and beta are looked for between exp(-6) and exp(6): far beyond any optimum, and finite where
 # the loss does not depend on one of them.
 MOST = 6.0
-MEASURED = 300  # documents on which trained attention is averaged
-
-
-def ratios(vocabulary: Vocabulary, alpha: float, beta: float) -> dict[str, float]:
-    """`alpha`, `beta` and `ratio`: the theorem's average same-topic over different-topic weight."""
-    ratio = (vocabulary.v - 1) / vocabulary.v * alpha + beta / vocabulary.v
-    return {"alpha": float(alpha), "beta": float(beta), "ratio": float(ratio)}
 
 
 class TiedLoss:
@@ -57,15 +37,15 @@ class TiedLoss:
         masses = keys @ vocabulary.membership  # [rows, T]
         self.targets = targets @ vocabulary.membership
         self.weight = targets.sum(1)
-        self.topic = vocabulary.topic[query]
+        topic = vocabulary.topic[query]
         self.same_word = keys[row, query]
-        self.same = masses[row, self.topic] - self.same_word
+        self.same = masses[row, topic] - self.same_word
         self.total = keys.sum(1)
         first = SPECIAL + vocabulary.v * np.arange(vocabulary.T)
-        self.blocks = W_V[np.ix_(first, first)]  # [T of the output, T of the key]
+        blocks = W_V[np.ix_(first, first)]  # [T of the output, T of the key]
         mask_part = np.outer(keys[:, MASK], W_V[first, MASK])
-        self.plain = masses @ self.blocks.T + mask_part  # alpha = beta = 1
-        self.column = self.blocks.T[self.topic]  # what one more unit of the query's topic adds
+        self.plain = masses @ blocks.T + mask_part  # alpha = beta = 1
+        self.column = blocks.T[topic]  # what one more unit of the query's topic adds
 
     def __call__(self, logs: np.ndarray) -> tuple[float, np.ndarray]:
         """Loss and gradient at (log alpha, log beta)."""
@@ -81,95 +61,48 @@ class TiedLoss:
         return loss.sum() / n, gradient / n
 
 
-def optimal_attention(vocabulary: Vocabulary, rows: CountRows, W_V: np.ndarray) -> dict[str, float]:
-    """`ratios` of the least `TiedLoss`, by L-BFGS in the logarithms of alpha and beta."""
+def optimal_attention(vocabulary: Vocabulary, rows: CountRows) -> dict[str, float]:
+    """`alpha` and `beta` of the least `TiedLoss`, and the theorem's `ratio` of weights.
+
+    By L-BFGS in the logarithms of alpha and beta.
+    """
+    loss = TiedLoss(vocabulary, rows, stage_one_optimum(vocabulary, rows))
     how = {"method": "L-BFGS-B", "bounds": [(-MOST, MOST)] * 2}
-    options = {"ftol": 1e-14, "gtol": 1e-10}
-    loss = TiedLoss(vocabulary, rows, W_V)
-    least = minimize(loss, np.zeros(2), jac=True, options=options, **how)
-    return ratios(vocabulary, *np.exp(least.x))
+    least = minimize(loss, np.zeros(2), jac=True, options={"ftol": 1e-14, "gtol": 1e-10}, **how)
+    alpha, beta = map(float, np.exp(least.x))
+    v = vocabulary.v
+    return {"alpha": alpha, "beta": beta, "ratio": (v - 1) / v * alpha + beta / v}
 
 
-def ratio_over_tau(
-    base: SyntheticTraining,
-    block: StageTwoSettings,
-    device: str = "cpu",
+def optimal_ratios(
+    words: blocks.TopicModelSettings,
+    block: blocks.StageTwoSettings,
+    over_T: blocks.RatioOverTSettings,
     progress: Callable[..., Iterable] = iter,
 ) -> pd.DataFrame:
-    """The optimal same-topic ratio for each tau, and the ratio that training K and Q reaches.
+    """The optimal same-topic ratio over tau, in short and long documents, and over T.
+
+    Over T exactly the proportion p_m of the words is selected.
 
     Returns:
-        Rows `documents` (short or long), `method` (optimum or trained), `T`, `tau`, `seed`,
-        `alpha`, `beta`, `ratio`, `diverged_at`.
+        Rows `documents` (short, long or over T), `T`, `tau`, `seed`, `alpha`, `beta`, `ratio`.
     """
-    words, results = base.model, []
-    vocabulary = Vocabulary(words.T, words.v)
-    lengths = {"short": (block.documents, block.N), "long": (block.documents_long, block.N_long)}
-    for tau, (name, (documents, N)) in progress(
-        list(itertools.product(block.taus, lengths.items()))
-    ):
-        draws = [
-            draw(words, documents, N, f"stage two {name}", tau=tau, seed=seed)
-            for seed in range(block.seeds)
-        ]
-        W_V = [stage_one_optimum(vocabulary, rows) for rows in draws]
-        each = zip(draws, W_V, strict=True)
-        found = {"optimum": [optimal_attention(vocabulary, *of) for of in each]}
-        if name == "short":
-            found["trained"] = trained_attention(base, block, draws, W_V, device)
-        keys = {"documents": name, "T": words.T, "tau": tau, "diverged_at": -1}
-        for method, of_seeds in found.items():
-            for seed, reached in enumerate(of_seeds):
-                results.append(keys | {"method": method, "seed": seed} | reached)
-    return pd.DataFrame(results)
-
-
-def trained_attention(
-    base: SyntheticTraining,
-    block: StageTwoSettings,
-    rows: list[CountRows],
-    W_V: list[np.ndarray],
-    device: str = "cpu",
-) -> list[dict[str, float]]:
-    """`ratios` of average attention on the first documents, W_K and W_Q alone being trained.
-
-    One run on each of several draws of documents, `rows`, with its own frozen W_V.
-    """
-    vocabulary = Vocabulary(base.model.T, base.model.v)
-    trained = train_runs(
-        base,
-        rows,
-        [Run(seed, "adam", block.learning_rate) for seed in range(len(rows))],
-        "one_hot",
-        "squared",
-        block.steps,
-        lambda p: {"S": attention_logits(p, "one_hot")},
-        frozen={"W_V": np.stack(W_V)},
-        execution=Execution(device),
-    )
-    topics, found = correct_topics(vocabulary), []
-    logits = trained.observed["S"][-1].double().numpy()
-    for S, own, diverged in zip(logits, rows, trained.diverged_at.tolist(), strict=True):
-        counts = own.keys[:MEASURED].astype(np.float64)
-        # The ratios do not depend on the length that weights are scaled to.
-        [averages] = pair_averages(S[None], counts, topics, 1)
-        reached = ratios(vocabulary, *over_different_topics(averages))
-        found.append(reached | {"diverged_at": diverged})
-    return found
-
-
-def ratio_over_topics(words: TopicModelSettings, block: RatioOverTSettings) -> pd.DataFrame:
-    """The optimal same-topic ratio over tau and T; exactly the proportion p_m is selected.
-
-    Returns:
-        Rows as of `ratio_over_tau`, `documents` being "over T".
-    """
+    chosen = words.model_copy(update={"selection": "proportion"})
+    # what documents are called here and in their seeds; words, how many documents, their lengths
+    kinds = {
+        "short": ("stage two short", words, block.documents, block.N),
+        "long": ("stage two long", words, block.documents_long, block.N_long),
+        "over T": ("over T", chosen, over_T.documents, over_T.N),
+    }
+    points = [
+        *itertools.product(("short", "long"), [words.T], block.taus, range(block.seeds)),
+        *itertools.product(["over T"], over_T.T, over_T.taus, range(over_T.seeds)),
+    ]
     results = []
-    for T, tau, seed in itertools.product(block.T, block.taus, range(block.seeds)):
-        model = words.model_copy(update={"T": T, "selection": "proportion"})
-        rows = draw(model, block.documents, block.N, "over T", tau=tau, seed=seed)
-        keys = {"documents": "over T", "method": "optimum", "T": T, "tau": tau, "seed": seed}
-        vocabulary = Vocabulary(T, words.v)
-        found = optimal_attention(vocabulary, rows, stage_one_optimum(vocabulary, rows))
-        results.append(keys | {"diverged_at": -1} | found)
+    for kind, T, tau, seed in progress(points):
+        use, model, documents, N = kinds[kind]
+        model = model.model_copy(update={"T": T})
+        rows = draw(model, documents, N, use, tau=tau, seed=seed)
+        keys = {"documents": kind, "T": T, "tau": tau, "seed": seed}
+        results.append(keys | optimal_attention(Vocabulary(T, words.v), rows))
     return pd.DataFrame(results)

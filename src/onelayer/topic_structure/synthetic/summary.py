@@ -1,7 +1,7 @@
 """Means over runs and the worst of several: the rows that the synthetic tables share."""
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -45,7 +45,7 @@ def one_of_several(values: np.ndarray, several: int) -> dict:
     return estimate | {"low": estimate["value"] - half, "high": estimate["value"] + half}
 
 
-def extreme(points: pd.DataFrame, keys: Hashable, column: str, side: int) -> dict:
+def extreme(points: pd.DataFrame, keys: str | list[str], column: str, side: int) -> dict:
     """Of a column's means by the values of keys the least (side 1) or the largest (-1), as a row.
 
     It stands for all: its interval reaches as far as that of any of them.

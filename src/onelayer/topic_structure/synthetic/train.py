@@ -36,68 +36,52 @@ def initial_parameters(
     uniform in +-1 / sqrt(D), biases too; W_E is standard normal / sqrt(D). A token-type vector is
     standard normal, as an `nn.Embedding` starts in the authors' code.
     """
-    start, runs = {}, len(random.seeds)
+    start, scale = {}, D**-0.5
     for name, shape in shapes(embedding, D).items():
-        draws = {"use": f"initial {name}", "dtype": dtype}
-        if name in ("b", "shift") or (name.startswith("b_") and noise is not None):
-            start[name] = torch.zeros(runs, *shape, dtype=dtype, device=random.seeds.device)
-        elif name == "gain":
-            start[name] = torch.ones(runs, *shape, dtype=dtype, device=random.seeds.device)
+        uniform = random.uniform(*shape, use=f"initial {name}", dtype=dtype)
+        normal = random.normal(*shape, use=f"initial {name}", dtype=dtype)
+        if name == "gain":
+            start[name] = torch.ones_like(uniform)
+        elif name in ("b", "shift") or (name.startswith("b_") and noise is not None):
+            start[name] = torch.zeros_like(uniform)
         elif name == "token_type":
-            start[name] = random.normal(*shape, **draws)
+            start[name] = normal
         elif noise is not None:
-            width = torch.tensor(noise, dtype=dtype).to(random.seeds.device)
-            start[name] = random.uniform(*shape, **draws) * width.reshape(-1, *[1] * len(shape))
-        elif name == "W_E":
-            start[name] = random.normal(*shape, **draws) * D**-0.5
+            width = torch.tensor(noise, dtype=dtype).to(uniform.device)
+            start[name] = uniform * width.reshape(-1, *[1] * len(shape))
         else:
-            start[name] = (2 * random.uniform(*shape, **draws) - 1) * D**-0.5
+            start[name] = (normal if name == "W_E" else 2 * uniform - 1) * scale
     return start
 
 
 class Batches:
-    """Draws the documents of every step, epoch by epoch without replacement, per run's seed.
-
-    `rows` are the documents of all runs, or, one for each run, of every run on its own.
-    """
+    """Draws the documents of every step, epoch by epoch without replacement, per run's seed."""
 
     def __init__(
         self,
-        rows: CountRows | Sequence[CountRows],
+        rows: CountRows,
         seeds: Sequence[int],
         documents: int,
         device: str = "cpu",
         dtype: torch.dtype = torch.float32,
     ) -> None:
-        self.documents = documents
-        if isinstance(rows, CountRows):
-            rows, self.offset = [rows], np.zeros(len(seeds), int)
-        else:
-            self.offset = np.cumsum([0, *(len(one.keys) for one in rows[:-1])])
-        self.count = len(rows[0].keys)
-        # Runs that see the same documents in the same order read them once.
-        each = np.stack([seeds, self.offset], axis=1)
-        self.sources, group = np.unique(each, axis=0, return_inverse=True)
-        self.group = to_device(group, device) if len(self.sources) > 1 else None
-        counts = np.concatenate([np.diff(one.first) for one in rows])
-        self.first = np.concatenate([[0], counts.cumsum()])
+        self.documents, self.device, self.first = documents, device, rows.first
+        self.seeds, group = np.unique(np.asarray(seeds), return_inverse=True)
+        self.group = to_device(group, device) if len(self.seeds) > 1 else None
         # The last row, without targets, pads the runs whose documents have fewer rows.
-        self.query = to_device(np.concatenate([*(one.query for one in rows), [0]]), device)
-        document = np.repeat(np.arange(len(counts)), counts)
-        self.document = to_device(np.append(document, 0), device)
-        keys = np.concatenate([one.keys for one in rows])
-        self.log_keys = to_device(keys, device).to(dtype).log()
-        nothing = np.zeros((1, keys.shape[1]), np.float32)
-        targets = np.concatenate([*(one.targets for one in rows), nothing])
-        self.targets = to_device(targets, device).to(dtype)
-        self._order = lru_cache(maxsize=2 * len(self.sources))(self._shuffle)
+        self.query = to_device(np.append(rows.query, 0), device)
+        self.document = to_device(np.append(rows.document, 0), device)
+        self.log_keys = to_device(rows.keys, device).to(dtype).log()
+        nothing = np.zeros((1, rows.keys.shape[1]), np.float32)
+        self.targets = to_device(np.concatenate([rows.targets, nothing]), device).to(dtype)
+        self._order = lru_cache(maxsize=2 * len(self.seeds))(self._shuffle)
 
     def _shuffle(self, seed: int, epoch: int) -> np.ndarray:
-        return generator("order of documents", seed, epoch).permutation(self.count)
+        return generator("order of documents", seed, epoch).permutation(len(self.first) - 1)
 
     def drawn(self, seed: int, step: int) -> np.ndarray:
         """Documents of one seed's step, int64 [documents]."""
-        epoch, place = divmod(step, self.count // self.documents)
+        epoch, place = divmod(step, (len(self.first) - 1) // self.documents)
         first = place * self.documents
         return self._order(int(seed), epoch)[first : first + self.documents]
 
@@ -108,14 +92,13 @@ class Batches:
 
     def __call__(self, step: int) -> Batch:
         """The batch of a step."""
-        drawn = [self._rows_of(self.drawn(seed, step) + offset) for seed, offset in self.sources]
+        drawn = [self._rows_of(self.drawn(seed, step)) for seed in self.seeds]
         row = pad_sequence(drawn, batch_first=True, padding_value=len(self.query) - 1)
-        row = to_device(row, self.log_keys.device)
+        row = to_device(row, self.device)
         if self.group is not None:
             row = row[self.group]
-        return Batch(
-            _rows(self.log_keys, self.document[row]), self.query[row], _rows(self.targets, row)
-        )
+        log_keys = _rows(self.log_keys, self.document[row])
+        return Batch(log_keys, self.query[row], _rows(self.targets, row))
 
 
 def _rows(table: Tensor, index: Tensor) -> Tensor:
@@ -142,7 +125,7 @@ class Run:
 
 def train_runs(
     base: SyntheticTraining,
-    rows: CountRows | Sequence[CountRows],
+    rows: CountRows,
     runs: Sequence[Run],
     embedding: EmbeddingKind,
     loss: LossKind,
@@ -157,50 +140,42 @@ def train_runs(
 
     Args:
         base: documents in a step, and most runs in one tensor program.
-        rows: documents, as of `Batches`.
-        runs: initial noise either for all of them or for none.
+        rows, runs: documents and runs; initial noise either for all runs or for none.
         embedding, loss, steps: as of `model.losses`; updates.
         observe: trained parameters -> tensors to keep.
         observe_at: after how many updates; the end by default.
         only: the one parameter that is there; else all but `frozen`, and b of `one_hot`, which the
             authors freeze at 0.
-        frozen: matrices that are given and not trained, [D, D] or [runs, D, D].
+        frozen: matrices [D, D] that are given and not trained.
         execution: where; its identity must say which documents and which training these are.
     """
-    D = (rows if isinstance(rows, CountRows) else rows[0]).keys.shape[1]
+    given = {name: to_device(W, execution.device).float() for name, W in frozen.items()}
+
+    def loss_of(trained: dict[str, Tensor], batch: Batch) -> Tensor:
+        count = len(next(iter(trained.values())))
+        all_of = trained | {name: W.expand(count, -1, -1) for name, W in given.items()}
+        return losses(all_of, batch, embedding, loss)
 
     def build(part: slice) -> Ensemble:
         chosen = runs[part]
         seeds = [run.seed for run in chosen]
         noise = None if chosen[0].noise is None else [run.noise for run in chosen]
-        start = initial_parameters(RunRandom(seeds, execution.device), embedding, D, noise)
-        given = {
-            name: torch.tensor(np.broadcast_to(W, (len(runs), D, D))[part], dtype=torch.float32)
-            for name, W in frozen.items()
-        }
-        given = {name: to_device(W, execution.device) for name, W in given.items()}
+        random = RunRandom(seeds, execution.device)
+        start = initial_parameters(random, embedding, rows.keys.shape[1], noise)
         fixed = {*frozen, *["b"] * (embedding == "one_hot")}
         names = [only] if only else [name for name in start if name not in fixed]
-        own = rows if isinstance(rows, CountRows) else rows[part]
+        optimizer = Optimizer(
+            [run.optimizer for run in chosen],
+            lr=[run.learning_rate for run in chosen],
+            weight_decay=[run.weight_decay for run in chosen],
+        )
         return Ensemble(
             {name: start[name] for name in names},
-            Batches(own, seeds, base.batch, execution.device),
-            Optimizer(
-                [run.optimizer for run in chosen],
-                lr=[run.learning_rate for run in chosen],
-                weight_decay=[run.weight_decay for run in chosen],
-            ),
-            loss=lambda trained, batch: losses({**trained, **given}, batch, embedding, loss),
+            Batches(rows, seeds, base.batch, execution.device),
+            optimizer,
+            loss=loss_of,
             labels=[run.label for run in chosen],
         )
 
-    return train_in_chunks(
-        build,
-        len(runs),
-        base.chunk,
-        steps,
-        observe=observe,
-        observe_at=tuple(observe_at) or (steps,),
-        loss_every=10,
-        execution=execution,
-    )
+    looks = {"observe": observe, "observe_at": tuple(observe_at) or (steps,), "loss_every": 10}
+    return train_in_chunks(build, len(runs), base.chunk, steps, execution=execution, **looks)

@@ -5,32 +5,35 @@ relatively flat.
 """
 
 import itertools
+import math
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pandas as pd
 
 from onelayer.ensemble import Trained
 from onelayer.ensemble.execution import Execution
-from onelayer.settings.topic_structure_synthetic import (
-    StageModel,
-    SyntheticTraining,
-    TwoStageSettings,
-)
+from onelayer.evidence.intervals import median, share
+from onelayer.settings import topic_structure_synthetic as blocks
 from onelayer.topic_structure.synthetic.data import draw
+from onelayer.topic_structure.synthetic.summary import estimated, over_runs
 from onelayer.topic_structure.synthetic.train import Run, train_runs
 
 NORMS = ("W_K", "W_Q", "W_V")
 RUN = ["kind", "name", "learning_rate", "noise", "seed"]
+LEAST_RUNS = 6  # fewer cannot tell a share from a half, even if they all agree
 VALUE_DONE, KEYS_BEGIN = 0.9, 1.1  # shares of W_V's maximum and of W_K's initial value
 
 
-def _together(one: StageModel) -> tuple:
+def _together(one: blocks.StageModel) -> tuple:
     """What runs of one training share."""
     return one.embedding, one.loss, one.masked_attended
 
 
 def two_stages(
-    base: SyntheticTraining, block: TwoStageSettings, execution: Execution = Execution()
+    base: blocks.SyntheticTraining,
+    block: blocks.TwoStageSettings,
+    execution: Execution = Execution(),
 ) -> pd.DataFrame:
     """Norms of W_K, W_Q and W_V after every update, for the settings and the cells of the maps.
 
@@ -72,7 +75,9 @@ def two_stages(
     return norms.sort_values("name", key=lambda name: name.map(order), kind="stable")
 
 
-def _history(kind: str, one: StageModel, run: Run, trained: Trained, place: int) -> pd.DataFrame:
+def _history(
+    kind: str, one: blocks.StageModel, run: Run, trained: Trained, place: int
+) -> pd.DataFrame:
     steps, diverged = np.array(trained.observed_at), int(trained.diverged_at[place])
     norms = {key: trained.observed[key][:, place].double().numpy() for key in NORMS}
     if diverged >= 0:
@@ -114,3 +119,36 @@ def _times(run: pd.DataFrame) -> dict:
         times["value_share_at_t_KQ"] = float(W_V[grown[0]] / W_V.max())
         times["in_order"] = bool(0 < times["t_V"] <= times["t_KQ"])
     return times
+
+
+def stage_rows(
+    norms: pd.DataFrame, block: blocks.TwoStageSettings, published: Mapping[str, float]
+) -> Iterator[dict]:
+    """Rows of the table: times and shares of each setting; of a map, its cells that are in order.
+
+    `published` has the paper's steps by quantity, for the setting that is `pictured`.
+    """
+    for one in (*block.settings, *block.maps):
+        kind = "map" if one in block.maps else "setting"
+        own = norms[(norms["kind"] == kind) & (norms["name"] == one.name)]
+        runs = stage_times(own)
+        keys = {"studied": kind, "setting": one.name, "loss": one.loss, "optimizer": one.optimizer}
+        keys["masked"] = "attended" if one.masked_attended else "hidden"
+        if kind == "map":
+            hits = runs.groupby(["learning_rate", "noise"])["in_order"].mean() > 0.5
+            cells = {"quantity": "share_of_cells_in_order", "value": hits.mean(), "n": len(hits)}
+            yield keys | cells
+            continue
+        keys |= {"learning_rate": one.learning_rate, "noise": one.noise}
+        for name in ("t_V_median", "t_KQ_median"):
+            theirs = published[name] if one.pictured else math.nan
+            row = estimated(median(runs[name.removesuffix("_median")].dropna().to_numpy()))
+            yield keys | {"quantity": name, "published": theirs} | row
+        row = over_runs(runs["value_share_at_t_KQ"], -1, 0.0, 1.0)
+        yield keys | {"quantity": "value_share_at_t_KQ"} | row
+        by_half = stage_times(own[own["step"] <= block.steps // 2])["in_order"]
+        shares = {"in_order": runs["in_order"], "in_order_by_half": by_half}
+        for name, hits in (shares | {"diverged": runs["diverged_at"] >= 0}).items():
+            few = name in shares and len(hits) < LEAST_RUNS
+            row = share(int(hits.sum()), len(hits)) | {"state": "undecided" if few else ""}
+            yield keys | {"quantity": f"share_{name}"} | row
