@@ -93,7 +93,7 @@ def draw(ratios: pd.DataFrame) -> plt.Figure:
         axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2))
         despine(axis)
     left.set_ylabel("weight of same / different topic")
-    title = "Optimal attention to the same topic against topics in a document"
+    title = "Optimal attention to the same topic, by topics in a document"
     figure.suptitle(f"{title}\n(bars: standard deviation over draws)", fontsize=10)
     return figure
 

@@ -13,7 +13,10 @@ from onelayer.settings.topic_structure_synthetic import TwoStageSettings
 from onelayer.topic_structure.synthetic.two_stages import stage_rows, stage_times
 
 KEYS = ["studied", "setting", "loss", "optimizer", "masked", "learning_rate", "noise"]
-SMALL = 4.2  # inches: letters stay readable where the figure is small
+SMALL = 4.2  # inches, with letters of one size: they stay readable where the figure is small
+plt.rc("axes", titlesize=10, labelsize=10)
+plt.rc(("xtick", "ytick"), labelsize=10)
+plt.rc("figure", titlesize=11, labelsize=10)
 # Colour and line of each; W_K and W_Q often lie on each other.
 NORMS = {"W_V": (PALETTE[0], "-"), "W_K": (PALETTE[1], "-"), "W_Q": (PALETTE[2], "--")}
 CELLS = """a cell: $t_{KQ} / t_V$, red above 1: two stages;
@@ -71,14 +74,14 @@ def draw(norms: pd.DataFrame, block: TwoStageSettings, published: pd.Series) -> 
     each = (zip(*axis.get_legend_handles_labels(), strict=True) for axis in top.axes)
     named = {label: line for pairs in each for line, label in pairs}
     top.legend(named.values(), named.keys(), loc="outside upper center", ncols=2)
-    top.supylabel("Frobenius norm, median", fontsize=10)
-    top.supxlabel("step; grey: stage 1, until $t_V$,\nwhere $t_V \\leq t_{KQ}$", fontsize=10)
+    top.supylabel("Frobenius norm, median")
+    top.supxlabel("step; grey: stage 1, until $t_V$,\nwhere $t_V \\leq t_{KQ}$")
     for one, axis in zip(block.maps, panels(bottom, block.maps), strict=True):
         draw_map(axis, stage_times(norms[(norms["kind"] == "map") & (norms["name"] == one.name)]))
-    bottom.supylabel("initial noise", fontsize=10)
-    bottom.supxlabel(f"learning rate\n{CELLS}", fontsize=10)
+    bottom.supylabel("initial noise")
+    bottom.supxlabel(f"learning rate\n{CELLS}")
     title = f"$t_V \\leq t_{{KQ}}$ in most runs: {in_order} of {len(block.settings)} settings"
-    figure.suptitle(title, fontsize=11)
+    figure.suptitle(title)
     return figure
 
 
@@ -87,8 +90,7 @@ def panels(figure: plt.Figure, drawn: list, **shared: bool) -> np.ndarray:
     axes = figure.subplots(-(-len(drawn) // 2), 2, squeeze=False, **shared).ravel()
     for one, axis in zip(drawn, axes, strict=False):
         name = plain(one.name).replace("noise ", "noise\N{NO-BREAK SPACE}")
-        axis.set_title(fill(name, 22), fontsize=10)
-        axis.tick_params(labelsize=10)
+        axis.set_title(fill(name, 22))
     for axis in axes[len(drawn) :]:
         axis.remove()
     return axes[: len(drawn)]
@@ -121,7 +123,7 @@ def draw_map(axis: plt.Axes, times: pd.DataFrame) -> None:
         why = "large" if large[place] else "div." if lost[place] else "rest"
         dark = "white" if abs(np.log2(ratio)) > 4 else "black"
         text = why if np.isnan(ratio) else f"{ratio:.2g}"
-        axis.text(*place[::-1], text, ha="center", va="center", color=dark, fontsize=10)
+        axis.text(*place[::-1], text, ha="center", va="center", color=dark)
     axis.set_xticks(range(grid.shape[1]), [f"{rate:g}" for rate in grid.columns])
     axis.set_yticks(range(len(grid)), [f"{noise:g}" for noise in grid.index])
     axis.set_facecolor("0.88")

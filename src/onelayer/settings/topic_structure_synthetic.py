@@ -89,6 +89,7 @@ class OptimizerSettings(Block):
 
     optimizer: OptimizerKind
     learning_rate: Positive
+    seeds: Several | None = None  # where they are not `attention.seeds`
 
 
 class AttentionVariant(Block):

@@ -101,7 +101,7 @@ def topic_attention(
         budgets["released"] = released.epochs * (block.documents // base.batch)
     groups = {True: [], False: []}  # go on to the released budget
     for one in sorted(variant.optimizers, key=lambda one: one.optimizer):
-        for seed in range(block.seeds):
+        for seed in range(one.seeds or block.seeds):
             longer = bool(released) and seed < released.seeds.get(one.optimizer, 0)
             groups[longer].append(Run(seed, one.optimizer, one.learning_rate))
     parts = []
