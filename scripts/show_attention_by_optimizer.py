@@ -19,7 +19,7 @@ KEYS = ["variant", "accounting", "optimizer", "learning_rate", "budget", "until"
 RATIO = "topic_to_different_ratio"
 UNMOVED = 0.01  # all weights this close to uniform attention, as a share of it: stood still
 OPTIMIZERS = {"adam": "Adam", "sgd": "SGD"}
-SMALL = 4.2  # inches, with letters of one size: they stay readable where the figure is small
+SMALL = 4.2  # inches, with large letters: they stay readable where the figure is small
 plt.rc("axes", titlesize=10, labelsize=10)
 plt.rc(("xtick", "ytick"), labelsize=10)
 plt.rc("figure", titlesize=11, labelsize=10)
@@ -78,7 +78,7 @@ def for_readers(table: pd.DataFrame) -> pd.DataFrame:
                 mean, std = (number(by.loc[of, column], 5) for of in (name, f"{name}_std"))
                 row[f"{name.replace('_', ' ')}{label}"] = f"{mean} ± {std}".removesuffix(" ± –")
         ratio = by.loc[RATIO]
-        row["topic / different [95%]"] = interval(ratio["value"], ratio["low"], ratio["high"])
+        row["topic / different [95%]"] = interval(*ratio[["value", "low", "high"]])
         row |= {"paper": number(ratio["published"]), "runs": number(ratio["n"], 0)}
         shown.append(row | {"state": ratio["state"]})
     return pd.DataFrame(shown)
@@ -94,8 +94,7 @@ def draw(matrices: Mapping, table: pd.DataFrame, v: int) -> plt.Figure:
         pair[0].set_ylabel(f"{name.replace('_', ' ')}\nkey word")
     draw_ratios(bottom.subplots(), table)
     bottom.legend(loc="outside lower center", fontsize=9, ncols=2, columnspacing=1)
-    title = "Weights and attention after training,\nand ratios by optimiser"
-    figure.suptitle(f"{title} (words topic by topic)")
+    figure.suptitle("Attention after training, and its ratios\nby optimiser (words topic by topic)")
     return figure
 
 
@@ -104,9 +103,9 @@ def heat_maps(left: plt.Axes, right: plt.Axes, of: Mapping[str, np.ndarray], v: 
     words = of["weights"][SPECIAL:, SPECIAL:]
     bound = float(np.quantile(np.abs(words), 0.995)) or 1.0
     left.imshow(words, cmap=DIVERGING, vmin=-bound, vmax=bound, interpolation="nearest")
-    document = of["document"]
-    tokens = np.sort(document[document != START])
-    keys = np.append(tokens, document[document == START])
+    framed = of["document"] == START
+    tokens = np.sort(of["document"][~framed])
+    keys = np.append(tokens, of["document"][framed])
     shares = softmax(of["S"][np.ix_(tokens, keys)], axis=1)[:, : len(tokens)] * len(keys)
     image = right.imshow(shares, cmap=SEQUENTIAL, norm=LogNorm(0.1, 10), interpolation="nearest")
     for edge in np.flatnonzero(np.diff((tokens - SPECIAL) // v)) + 0.5:

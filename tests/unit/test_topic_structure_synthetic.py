@@ -7,18 +7,24 @@ import pandas as pd
 import pydantic
 import pytest
 import yaml
+from scipy import stats
 
 from onelayer.settings.topic_structure_synthetic import (
     AttentionTableSettings,
+    GapGridSettings,
     SyntheticSettings,
     SyntheticTraining,
     TopicModelSettings,
     TwoStageSettings,
 )
 from onelayer.topic_structure.synthetic import attention, closed_form, data, gaps, stage_two
-from onelayer.topic_structure.synthetic.summary import extreme, over_runs
+from onelayer.topic_structure.synthetic.summary import extreme, one_of_several, over_runs
 from onelayer.topic_structure.synthetic.train import Batches, Run, train_runs
-from onelayer.topic_structure.synthetic.two_stages import stage_times, two_stages
+from onelayer.topic_structure.synthetic.two_stages import (
+    stage_rows,
+    stage_times,
+    two_stages,
+)
 from tests.conftest import ROOT
 
 WORDS = TopicModelSettings(T=10, v=10, p_m=0.15, p_c=0.1, p_r=0.1, selection="independent")
@@ -256,6 +262,24 @@ def stage_block(settings: list[dict], **changes: object) -> TwoStageSettings:
     return TwoStageSettings(**common | changes)
 
 
+def test_shares_are_of_all_runs_and_half_the_steps_have_their_own() -> None:
+    block = stage_block([{"name": "a", "learning_rate": 1.0, "noise": 0.1}], steps=10)
+    W_K, flat = [*[0.1] * 4, *[0.5] * 7], [0.1, 0.5, *[1.0] * 9]
+    runs = [
+        history(flat, W_K),
+        history([*flat[:6], *[2.0] * 5], W_K),  # W_V grows again in the second half
+        history(flat, W_K, diverged_at=8),
+    ]
+    norms = pd.concat([run.assign(seed=seed) for seed, run in enumerate(runs)])
+    norms = pd.concat([norms, norms.assign(kind="map", name="m")])
+    rows = pd.DataFrame(stage_rows(norms, block, {})).set_index(["studied", "quantity"])
+    found = rows.loc["setting", "value"].to_dict()
+    shares = {"in_order": 1 / 3, "in_order_by_half": 2 / 3, "diverged": 1 / 3}
+    assert {name: found[f"share_{name}"] for name in shares} == pytest.approx(shares)
+    assert found["t_KQ_median"] == 4
+    assert rows.loc[("map", "share_of_cells_in_order"), "value"] == 0
+
+
 def test_norms_of_a_diverged_run_end_where_it_diverged() -> None:
     block = stage_block([{"name": "a", "learning_rate": 1e6, "noise": 0.1}])
     norms = two_stages(BASE, block).set_index(["kind", "step"])
@@ -292,6 +316,24 @@ def test_the_least_stands_for_all_with_an_interval_as_wide_as_any() -> None:
     assert row["low"] < -10  # that of a
     assert other["value"] == pytest.approx(2)
     assert extreme(points[points["of"] == "b"], "of", "value", 1)["low"] > 0
+
+
+def test_one_of_several_has_the_interval_of_bonferroni() -> None:
+    values = np.array([1.0, 1.2, 1.5, 0.7, 1.1])
+    low, high = stats.t.interval(1 - 0.05 / 8, 4, values.mean(), stats.sem(values))
+    row = one_of_several(values, 8)
+    assert (row["low"], row["high"]) == pytest.approx((low, high))
+
+
+def test_the_grid_selects_the_proportion_and_changes_one_number_at_a_time() -> None:
+    grid = {"N": (20, 30), "documents": 40, "seeds": 2, "tau": 1, "taus": [2], "v": [5], "T": []}
+    settings = GapGridSettings(**grid, p_m=[0.5], p_c=[])
+    found = gaps.gap_grid(FEW, settings)
+    same = gaps.gap_grid(FEW.model_copy(update={"selection": "proportion"}), settings)
+    pd.testing.assert_frame_equal(found, same)
+    varied = found.groupby("varied", sort=False).first()[["v", "p_m", "tau"]]
+    expected = {"base": (4, 0.3, 1), "v": (5, 0.3, 1), "p_m": (4, 0.5, 1), "tau": (4, 0.3, 2)}
+    assert {name: tuple(row) for name, row in varied.T.items()} == expected
 
 
 def test_a_variants_training_depends_on_its_own_settings_alone() -> None:
