@@ -20,7 +20,8 @@ NOTES = [
     "least_growth: the least mean difference of the ratio from one tau to the next. least_alpha: "
     "the least alpha of all T and tau > 1.",
     "Theorem: the ratio lies in (lambda_1 tau, lambda_2 T). It names no constants: lambda_1 and "
-    "lambda_2 are the tightest that hold every point, of all tau and of those above 1.",
+    "lambda_2 are the tightest that hold every point, of all tau and of those above 1. "
+    "exponent_of_tau: of the ratio as a power of tau above 1.",
 ]
 
 
@@ -43,6 +44,10 @@ def rows_of(ratios: pd.DataFrame) -> Iterator[dict]:
             of = points.assign(value=points["ratio"] / points[over])
             row = extreme(of, POINT, "value", side)
             yield keys | {"tau": taus, "quantity": quantity} | row
+    for T, points in several.groupby("T", sort=False):
+        logs = np.log(points.pivot(index="tau", columns="seed", values="ratio"))
+        slopes = np.polyfit(np.log(logs.index.to_numpy(float)), logs, 1)[0]
+        yield keys | {"T": str(T), "quantity": "exponent_of_tau"} | over_runs(slopes)
 
 
 def for_readers(table: pd.DataFrame) -> pd.DataFrame:
