@@ -139,6 +139,7 @@ def test_without_masked_keys_the_gap_follows_the_other_formula(words) -> None:
     found = closed_form.gap(data.Vocabulary(words.T, words.v), W_V)
     assert found == pytest.approx(theory, rel=0.01)
     assert theory < 0.93 * closed_form.theory_gap(words)
+    assert closed_form.theory_gap_hidden(10, 100) == pytest.approx(0.102)  # START and END, too
 
 
 def test_the_gap_counts_only_words_and_the_diagonal() -> None:
