@@ -93,6 +93,8 @@ def panels(figure: plt.Figure, drawn: list, **shared: bool) -> np.ndarray:
         axis.set_title(fill(name, 22))
     for axis in axes[len(drawn) :]:
         axis.remove()
+    for axis in axes[: len(drawn)][-2:]:
+        axis.tick_params(labelbottom=True)
     return axes[: len(drawn)]
 
 
