@@ -206,6 +206,15 @@ def test_the_first_seeds_go_on_to_the_released_budget_and_pass_the_tables() -> N
     np.testing.assert_allclose(both[0]["same_topic"], both[1]["same_topic"], rtol=1e-4)
 
 
+def test_an_optimizer_may_have_seeds_of_its_own() -> None:
+    rows = [{"optimizer": "sgd", "learning_rate": rate} for rate in (0.5, 1)]
+    rows[0]["seeds"] = 2
+    averages, _ = attention.topic_attention(
+        BASE, attention_block({"optimizers": rows}, released=None)
+    )
+    assert averages.groupby("learning_rate")["seed"].nunique().to_dict() == {0.5: 2, 1: 3}
+
+
 def test_uniform_attention_is_one_over_the_length_in_every_pair_class() -> None:
     vocabulary, rng = data.Vocabulary(10, 10), np.random.default_rng(0)
     weights = data.topic_weights(rng, 10, 20, None, 0.1)
