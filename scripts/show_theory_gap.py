@@ -30,7 +30,8 @@ NOTES = [
     "with n words visible. In their code weight decay has no gradient; here it is that of half of "
     "it times the squared norm.",
     "The theorems are not about cross-entropy, under which the gap need not settle.",
-    "Rows of other v, T, p_m, p_c and tau: optima on n fresh draws of documents.",
+    "Rows of other v, T, p_m, p_c and tau: optima on n fresh draws of documents. That which is "
+    "farthest from the theorem's is so beyond what the length of its documents takes off.",
 ]
 
 
@@ -63,8 +64,10 @@ def grid_rows(grid: pd.DataFrame) -> list[dict]:
         keys = OF_GRID | {"parameter": parameter, "setting": text(*setting)}
         of = {"quantity": "gap_of_setting", "published": draws["theory"].iloc[0]}
         rows.append(keys | of | mean(draws["gap"]))
-        ratios.append((keys, (draws["gap"] / draws["theory"]).to_numpy()))
-    keys, draws = max(ratios, key=lambda one: abs(one[1].mean() - 1))
+        off = draws["off"].iloc[0] / draws["theory"].iloc[0]
+        ratios.append((keys, (draws["gap"] / draws["theory"]).to_numpy(), off))
+    # It stands for all: the farthest beyond what the documents' length takes off.
+    keys, draws, _ = max(ratios, key=lambda one: abs(one[1].mean() - 1) - one[2])
     farthest = {"quantity": "farthest_gap_to_theory_ratio", "published": 1.0}
     return [*rows, keys | farthest | one_of_several(draws, len(ratios))]
 

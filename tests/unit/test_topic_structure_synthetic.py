@@ -142,6 +142,21 @@ def test_without_masked_keys_the_gap_follows_the_other_formula(words) -> None:
     assert closed_form.theory_gap_hidden(10, 100) == pytest.approx(0.102)  # START and END, too
 
 
+def test_the_exact_gap_of_finite_documents_goes_to_the_theorems() -> None:
+    theory = closed_form.theory_gap(WORDS)
+    gaps_at = [closed_form.gap_at_length(WORDS, 2, (N, N)) for N in (100, 1000, 100_000)]
+    off = [abs(gap - theory) / theory for gap in gaps_at]
+    assert off[1] == pytest.approx(0.000617, rel=0.01)
+    assert off[0] > 5 * off[1] > 100 * off[2]
+    chosen = WORDS.model_copy(update={"selection": "proportion"})
+    rows = [data.draw(chosen, 500, (100, 110), "a test", tau=5, seed=seed) for seed in range(4)]
+    optima = [closed_form.ridge_value(closed_form.moments(one), 0.0) for one in rows]
+    found = np.mean(closed_form.gap(data.Vocabulary(10, 10), np.stack(optima)))
+    exact = closed_form.gap_at_length(chosen, 5, (100, 110))
+    assert abs(exact - theory) > 0.05 * theory
+    assert found == pytest.approx(exact, rel=0.02)
+
+
 def test_the_gap_counts_only_words_and_the_diagonal() -> None:
     matrix = np.full((SMALL.size, SMALL.size), 7.0)
     matrix[data.SPECIAL :, data.SPECIAL :] = np.eye(12)

@@ -99,6 +99,32 @@ def theory_gap_hidden(v: int, visible: float) -> float:
     return (visible + 2) / visible / v
 
 
+def gap_at_length(words: TopicModelSettings, tau: int, N: tuple[int, int]) -> float:
+    """The exact gap of the optimal W_V for documents of N[0] to N[1] words and tau topics.
+
+    Symmetry makes each contrast a of topics an eigenvector of E[x x^T] and of E[x y^T]. So W_V
+    scales it by E[(a x)(a y)] / E[(a x)^2], masked words being keys.
+    """
+    p_c, shows_word = words.p_c, words.p_c + words.p_r
+    intact = 1 - (1 - p_c) * words.p_m  # share of positions that show their own word
+    n = np.arange(N[0], N[1] + 1)
+    # What two words at different places share of a contrast; a word shares 1 with itself.
+    s = (words.T - tau) / (tau * (words.T - 1))
+    if words.selection == "proportion":
+        k = np.maximum(np.rint(words.p_m * n), 1)
+        plain = n - k
+        together = plain * (plain - 1) + 2 * plain * k * p_c + k * (k - 1) * p_c**2
+        squares = plain + k * shows_word + together * s
+        products = p_c + (plain + (k - 1) * p_c) * s
+    else:  # given that the word to predict is selected
+        k, others = words.p_m * n, n - 1
+        shown = shows_word + others * (1 - words.p_m * (1 - shows_word))
+        together = 2 * others * p_c * intact + others * (others - 1) * intact**2
+        squares = shown + together * s
+        products = p_c + others * intact * s
+    return float((k * products / n).sum() / (k * squares / n**2).sum() / words.v)
+
+
 def stage_one_optimum(vocabulary: Vocabulary, rows: CountRows) -> np.ndarray:
     """W_V of stage 1 for masked documents, with its three block means as entries, [D, D].
 

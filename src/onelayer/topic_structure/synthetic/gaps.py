@@ -111,7 +111,8 @@ def gap_grid(words: blocks.TopicModelSettings, grid: blocks.GapGridSettings) -> 
 
     Returns:
         Rows `parameter` (W_V or E), `varied` (base, or what differs from it), `v`, `T`, `p_m`,
-        `p_c`, `tau`, `seed`, `gap`, `theory`.
+        `p_c`, `tau`, `seed`, `gap`, `theory`, `off` (how far documents of the fewest words may take
+        the gap of W_V from the theorem's, which has infinitely long ones).
     """
     same = {name: getattr(words, name) for name in ("v", "T", "p_m", "p_c")} | {"tau": grid.tau}
     settings = [{"varied": "base"} | same]
@@ -123,6 +124,8 @@ def gap_grid(words: blocks.TopicModelSettings, grid: blocks.GapGridSettings) -> 
         changed = {name: setting[name] for name in ("v", "T", "p_m", "p_c")}
         model = words.model_copy(update=changed | {"selection": "proportion"})
         vocabulary, theory = Vocabulary(model.T, model.v), closed_form.theory_gap(model)
+        shortest = (grid.N[0], grid.N[0])
+        setting["off"] = abs(closed_form.gap_at_length(model, setting["tau"], shortest) - theory)
         for seed in range(grid.seeds):
             of = {"tau": setting["tau"], "seed": seed}
             moments = closed_form.moments(draw(model, grid.documents, grid.N, "gap grid", **of))
