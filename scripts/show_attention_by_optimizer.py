@@ -7,44 +7,62 @@ import pandas as pd
 from matplotlib.colors import LogNorm
 from scipy.special import softmax
 
-from onelayer.evidence.figures import DIVERGING, MARKERS, MIDDLE, PALETTE, SEQUENTIAL, despine, plt
+from onelayer.evidence.figures import DIVERGING, MARKERS, PALETTE, SEQUENTIAL, despine, plt
 from onelayer.evidence.tables import interval, number, tidy
 from onelayer.job import job
 from onelayer.settings.topic_structure_synthetic import AttentionTableSettings
+from onelayer.topic_structure.synthetic.attention import PAIR_CLASSES
 from onelayer.topic_structure.synthetic.data import SPECIAL, START
 from onelayer.topic_structure.synthetic.summary import over_runs
 
 KEYS = ["variant", "accounting", "optimizer", "learning_rate", "budget", "until"]
-CLASSES = ["same_word", "same_topic", "different_topic"]
 RATIO = "topic_to_different_ratio"
 UNMOVED = 0.01  # all weights this close to uniform attention, as a share of it: stood still
 OPTIMIZERS = {"adam": "Adam", "sgd": "SGD"}
+SMALL = 4.2  # inches, with large letters: they stay readable where the figure is small
+plt.rc("axes", titlesize=10, labelsize=10)
+plt.rc(("xtick", "ytick"), labelsize=10)
+plt.rc("figure", titlesize=11, labelsize=10)
+NOTES = [
+    "Mean attention weight from one position to another over all ordered pairs of positions that "
+    "hold words, each with itself too, on fresh unmasked documents, all cut to as many tokens.",
+    "layer norm: what the authors' code trains when asked for one-hot embeddings, with a "
+    "token-type vector, a trainable LayerNorm, masked words hidden from attention, and START and "
+    "END. one hot: the paper's model. frozen value: W_V stays at stage 1's optimum.",
+    "shifted: the authors' code looks topics up by id where it should by word, which shifts them "
+    "by four words. It also draws masks once, and never reads the seed of its settings.",
+    f"not reached: a run has all averages within {UNMOVED:.0%} of uniform attention. Runs that "
+    "diverged are left out.",
+]
+
+
+def ratio_of(weights: pd.DataFrame) -> pd.Series:
+    """Attention to the same topic (another word) over that to different topics."""
+    return weights["same_topic"] / weights["different_topic"]
 
 
 def read_published(path: str) -> dict[tuple[str, float], dict[str, float]]:
     """The published means, deviations and ratio by optimiser and learning rate."""
-    table = pd.read_csv(path).rename(columns={f"{name}_mean": name for name in CLASSES})
-    table[RATIO] = table["same_topic"] / table["different_topic"]
-    table["optimizer"] = table["optimizer"].str.lower()
+    table = pd.read_csv(path).rename(columns={f"{name}_mean": name for name in PAIR_CLASSES})
+    table = table.assign(**{RATIO: ratio_of(table)}, optimizer=table["optimizer"].str.lower())
     return table.set_index(["optimizer", "learning_rate"]).to_dict("index")
 
 
 def rows_of(averages: pd.DataFrame, block: AttentionTableSettings, printed: dict) -> Iterator[dict]:
     """Average attention by pair class, its deviation over runs, and same / different topic."""
-    # Of these nothing is published.
-    frozen = {variant.name for variant in block.variants if variant.frozen_value}
+    unpublished = {variant.name for variant in block.variants if variant.frozen_value}
     averages = averages.assign(until=averages["step"].astype(str) + " steps")
     for key, group in averages.groupby(KEYS, sort=False):
         keys, through = dict(zip(KEYS, key, strict=True)), group[group["diverged_at"] < 0]
-        at_uniform = (through[CLASSES] * block.evaluated_tokens - 1).abs() <= UNMOVED
+        weights = through[PAIR_CLASSES]
+        at_uniform = (weights * block.evaluated_tokens - 1).abs() <= UNMOVED
         still = {"state": "not reached"} if at_uniform.all(axis=1).any() else {}
-        theirs = {} if keys["variant"] in frozen else printed.get(key[2:4], {})
-        for name in (*CLASSES, RATIO):
-            values = through[name] if name in CLASSES else through[CLASSES[1]] / through[CLASSES[2]]
+        theirs = {} if keys["variant"] in unpublished else printed.get(key[2:4], {})
+        for name, values in weights.assign(**{RATIO: ratio_of(weights)}).items():
             row = keys | {"quantity": name, "published": theirs.get(name)}
             yield row | over_runs(values) | still
-            if (std := f"{name}_std") != f"{RATIO}_std":
-                row = keys | {"quantity": std, "published": theirs.get(std)}
+            if name != RATIO:
+                row = keys | {"quantity": f"{name}_std", "published": theirs.get(f"{name}_std")}
                 yield row | {"value": values.std(ddof=1), "n": len(values)}
 
 
@@ -55,46 +73,48 @@ def for_readers(table: pd.DataFrame) -> pd.DataFrame:
         by = part.set_index("quantity")
         row = {"trained": key[0].replace("_", " "), "topic ids": key[1]}
         row |= {"optimiser": f"{OPTIMIZERS[key[2]]} {key[3]:g}", "until": key[5]}
-        for name in CLASSES:
+        for name in PAIR_CLASSES:
             for column, label in (("value", " (± std)"), ("published", ", paper")):
                 mean, std = (number(by.loc[of, column], 5) for of in (name, f"{name}_std"))
                 row[f"{name.replace('_', ' ')}{label}"] = f"{mean} ± {std}".removesuffix(" ± –")
         ratio = by.loc[RATIO]
-        row["topic / different [95%]"] = interval(ratio["value"], ratio["low"], ratio["high"])
+        row["topic / different [95%]"] = interval(*ratio[["value", "low", "high"]])
         row |= {"paper": number(ratio["published"]), "runs": number(ratio["n"], 0)}
         shown.append(row | {"state": ratio["state"]})
     return pd.DataFrame(shown)
 
 
-def notes(block: AttentionTableSettings) -> list[str]:
-    """What readers must know."""
-    return [
-        "Mean attention weight from one position to another over all ordered pairs of positions "
-        "that hold words, each with itself too, on fresh unmasked documents cut to "
-        f"{block.evaluated_tokens} tokens. Uniform attention is {1 / block.evaluated_tokens:g}.",
-        "layer norm: what the authors' code trains when asked for one-hot embeddings, with a "
-        "token-type vector, a trainable LayerNorm, masked words hidden from attention, and START "
-        "and END. one hot: the paper's model. frozen value: W_V stays at stage 1's optimum.",
-        "shifted: the authors' code looks topics up by id where it should by word, which shifts "
-        "them by four words. It also draws masks once, and never reads the seed of its settings.",
-        f"The released configuration names {block.released.epochs} epochs. not reached: a run has "
-        f"all averages within {UNMOVED:.0%} of uniform attention. Runs that diverged are left out.",
-    ]
-
-
 def draw(matrices: Mapping, table: pd.DataFrame, v: int) -> plt.Figure:
     """W_K^T W_Q and the attention on a document, a row per variant; below, ratios by optimiser."""
     shown = [n for n in matrices if n in ("one_hot", "frozen_value")] or list(matrices)[:1]
-    figure = plt.figure(figsize=(MIDDLE, 2.35 * len(shown) + 3.1))
-    top, bottom = figure.subfigures(2, 1, height_ratios=[2.35 * len(shown) + 0.2, 2.9])
+    figure = plt.figure(figsize=(SMALL, 2.1 * len(shown) + 3.8))
+    top, bottom = figure.subfigures(2, 1, height_ratios=[2.1 * len(shown) + 0.5, 3.3])
     for pair, name in zip(top.subplots(len(shown), 2, squeeze=False), shown, strict=True):
         heat_maps(*pair, matrices[name], v)
         pair[0].set_ylabel(f"{name.replace('_', ' ')}\nkey word")
     draw_ratios(bottom.subplots(), table)
-    bottom.legend(loc="outside lower center", ncols=2)
-    title = "Weights and attention after training, and ratios by optimiser"
-    figure.suptitle(f"{title}\n(words and one document, topic by topic)", fontsize=10)
+    bottom.legend(loc="outside lower center", fontsize=9, ncols=2, columnspacing=1)
+    figure.suptitle("Attention after training, and its ratios\nby optimiser (words topic by topic)")
     return figure
+
+
+def heat_maps(left: plt.Axes, right: plt.Axes, of: Mapping[str, np.ndarray], v: int) -> None:
+    """W_K^T W_Q between words; attention on one document over uniform, sorted by topic."""
+    words = of["weights"][SPECIAL:, SPECIAL:]
+    bound = float(np.quantile(np.abs(words), 0.995)) or 1.0
+    left.imshow(words, cmap=DIVERGING, vmin=-bound, vmax=bound, interpolation="nearest")
+    framed = of["document"] == START
+    tokens = np.sort(of["document"][~framed])
+    keys = np.append(tokens, of["document"][framed])
+    shares = softmax(of["S"][np.ix_(tokens, keys)], axis=1)[:, : len(tokens)] * len(keys)
+    image = right.imshow(shares, cmap=SEQUENTIAL, norm=LogNorm(0.1, 10), interpolation="nearest")
+    for edge in np.flatnonzero(np.diff((tokens - SPECIAL) // v)) + 0.5:
+        right.axhline(edge, color="white", linewidth=0.6)
+        right.axvline(edge, color="white", linewidth=0.6)
+    right.figure.colorbar(image, ax=right, format="{x:g}")
+    left.set(xticks=[], yticks=[], xlabel="query word", title=f"$W_K^\\top W_Q$ (±{bound:.2g})")
+    right.set(xticks=[], yticks=[], xlabel="key word", ylabel="query word")
+    right.set_title("attention / uniform")
 
 
 def draw_ratios(axis: plt.Axes, table: pd.DataFrame) -> None:
@@ -104,46 +124,27 @@ def draw_ratios(axis: plt.Axes, table: pd.DataFrame) -> None:
     ratio, names = ratio.assign(x=pd.factorize(rate)[0]), pd.unique(rate)
     for place, (key, part) in enumerate(ratio.groupby(["variant", "budget"], sort=False)):
         error = np.nan_to_num([part["value"] - part["low"], part["high"] - part["value"]])
-        label = f"{key[0].replace('_', ' ')}, {part['until'].iloc[0]}"
-        style = {"fmt": MARKERS[place], "color": PALETTE[place], "capsize": 2, "label": label}
+        style = {"fmt": MARKERS[place], "color": PALETTE[place], "capsize": 2}
+        style["label"] = f"{key[0].replace('_', ' ')}, {part['until'].iloc[0]}"
         axis.errorbar(part["x"] + 0.12 * (place - 1.5), part["value"], yerr=error, **style)
     theirs = ratio.dropna(subset="published").drop_duplicates("x")
     axis.plot(theirs["x"], theirs["published"], "k_", markersize=26, label="paper", zorder=0)
     axis.axhline(1, color="0.6", linewidth=0.8, zorder=0)
-    axis.set(ylabel="same topic / different", yscale="log")
+    axis.set(yscale="log", ylabel="same topic / different")
     axis.set_xticks(range(len(names)), names)
     axis.set_yticks([1, 1.5, 2, 3, 4], ["1", "1.5", "2", "3", "4"])
-    axis.set_yticks([], minor=True)
-    axis.set_title("attention by optimiser and learning rate; 1: no preference", fontsize=9)
+    axis.minorticks_off()
+    axis.set_title("by optimiser and rate; 1: no preference")
     despine(axis)
 
 
-def heat_maps(left: plt.Axes, right: plt.Axes, of: Mapping[str, np.ndarray], v: int) -> None:
-    """W_K^T W_Q between words; attention on one document over uniform, sorted by topic."""
-    words = of["weights"][SPECIAL:, SPECIAL:]
-    bound = float(np.quantile(np.abs(words), 0.995)) or 1.0
-    left.imshow(words, cmap=DIVERGING, vmin=-bound, vmax=bound, interpolation="nearest")
-    left.set(xticks=[], yticks=[], xlabel="query word", title=f"$W_K^\\top W_Q$ (±{bound:.2g})")
-    document = of["document"]
-    tokens = np.sort(document[document != START])
-    keys = np.append(tokens, document[document == START])
-    shares = softmax(of["S"][np.ix_(tokens, keys)], axis=1)[:, : len(tokens)] * len(keys)
-    image = right.imshow(shares, cmap=SEQUENTIAL, norm=LogNorm(0.1, 10), interpolation="nearest")
-    for edge in np.flatnonzero(np.diff((tokens - SPECIAL) // v)) + 0.5:
-        right.axhline(edge, color="white", linewidth=0.6)
-        right.axvline(edge, color="white", linewidth=0.6)
-    right.set(xticks=[], yticks=[], xlabel="key word", ylabel="query word")
-    right.set_title("attention / uniform")
-    right.figure.colorbar(image, ax=right, format="{x:g}")
-
-
 with job(snakemake) as step:
-    settings = dict(snakemake.params.settings)
+    settings = dict(step.settings)
     v, block = settings.pop("v"), AttentionTableSettings(**settings)
     averages = pd.concat([pd.read_parquet(file) for file in snakemake.input.averages])
     printed = read_published(step.given("published"))
     table = tidy(list(rows_of(averages, block, printed)), KEYS)
     title = "Topic structure, synthetic: average attention by optimiser and learning rate"
-    step.save_table(table, title=title, shown=for_readers(table), notes=notes(block))
+    step.save_table(table, title=title, shown=for_readers(table), notes=NOTES)
     files = zip(block.variants, snakemake.input.matrices, strict=True)
     step.save_figure(draw({variant.name: np.load(file) for variant, file in files}, table, v))

@@ -21,6 +21,18 @@ OPTIMIZERS = {"adam": "Adam", "sgd": "SGD"}
 MATRICES = {"E": "$E = W_E^{\\top} W_E$,\nall trained", "W_V": "$W_V$,\ntrained alone"}
 BLOCKS = "blocks"
 CLEAR = 1.5  # blocks stand out by as many standard deviations of pairs of different topics
+NOTES = [
+    "Gap: mean over same-topic pairs of words, each word with itself too, minus mean over pairs of "
+    "different topics. E = W_E^T W_E, with W_V = I and a tied decoder.",
+    "Theorem: 1 / (v (1 - (1 - p_c) p_m)), for squared loss summed over the vocabulary, uniform "
+    "attention, masked positions attended to, infinitely long documents, weight decay towards 0.",
+    "The authors' code hides masked positions from attention. The gap is then (n + 2) / (n v), "
+    "with n words visible. In their code weight decay has no gradient; here it is that of half of "
+    "it times the squared norm.",
+    "The theorems are not about cross-entropy, under which the gap need not settle.",
+    "Rows of other v, T, p_m, p_c and tau: optima on n fresh draws of documents. That which is "
+    "farthest from the theorem's is so beyond what the length of its documents takes off.",
+]
 
 
 def text(v: int, T: int, p_m: float, p_c: float, tau: int) -> str:
@@ -47,17 +59,13 @@ def gap_rows(gaps: pd.DataFrame, setting: str) -> list[dict]:
 def grid_rows(grid: pd.DataFrame) -> list[dict]:
     """The gap in every setting, exact optima; and the one that is farthest from the theorem's."""
     rows, ratios = [], []
-    for key, draws in grid.groupby(
-        ["varied", "parameter", "v", "T", "p_m", "p_c", "tau"], sort=False
-    ):
-        first = draws.iloc[0]
-        keys = OF_GRID | {"parameter": key[1], "setting": text(*key[2:])}
-        row = keys | mean(draws["gap"])
-        rows.append(row | {"quantity": "gap_of_setting", "published": first["theory"]})
-        if key[1] == "W_V":  # exact for documents of this length
-            rows.append(row | {"quantity": "gap_at_length", "published": first["expected"]})
-        over = draws["gap"].to_numpy() / first["theory"]
-        ratios.append((keys, over, first["off"] / first["theory"]))
+    by = ["varied", "parameter", "v", "T", "p_m", "p_c", "tau"]
+    for (_, parameter, *setting), draws in grid.groupby(by, sort=False):
+        keys = OF_GRID | {"parameter": parameter, "setting": text(*setting)}
+        of = {"quantity": "gap_of_setting", "published": draws["theory"].iloc[0]}
+        rows.append(keys | of | mean(draws["gap"]))
+        off = draws["off"].iloc[0] / draws["theory"].iloc[0]
+        ratios.append((keys, (draws["gap"] / draws["theory"]).to_numpy(), off))
     # It stands for all: the farthest beyond what the documents' length takes off.
     keys, draws, _ = max(ratios, key=lambda one: abs(one[1].mean() - 1) - one[2])
     farthest = {"quantity": "farthest_gap_to_theory_ratio", "published": 1.0}
@@ -68,10 +76,8 @@ def for_readers(table: pd.DataFrame) -> pd.DataFrame:
     """A row per setting; the theorem's value beside it."""
     ratio = table[table["quantity"] == "gap_to_theory_ratio"].set_index(KEYS)["value"]
     shown = table[table["quantity"].isin(["gap", "gap_of_setting"])]
-    rows = pd.MultiIndex.from_frame(shown[KEYS])
-    over = (shown["value"] / shown["published"]).fillna(
-        dict(zip(shown.index, ratio.reindex(rows), strict=True))
-    )
+    of_runs = ratio.reindex(pd.MultiIndex.from_frame(shown[KEYS])).set_axis(shown.index)
+    over = (shown["value"] / shown["published"]).fillna(of_runs)
     gaps = shown[["value", "low", "high"]].to_numpy()
     texts = shown[KEYS].assign(weight_decay=shown["weight_decay"].map("{:g}".format))
     texts = texts.replace(LOSSES | OPTIMIZERS).rename(columns=lambda name: name.replace("_", " "))
@@ -81,25 +87,7 @@ def for_readers(table: pd.DataFrame) -> pd.DataFrame:
     return texts.assign(n=shown["n"].map("{:.0f}".format))
 
 
-def notes(words: TopicModelSettings, theory: TheorySettings) -> list[str]:
-    """What readers must know."""
-    off = closed_form.off_by_length(words, theory.tau, theory.N)
-    off += closed_form.off_by_draw(words, theory.N, theory.documents)
-    return [
-        "Gap: mean over same-topic pairs of words, each word with itself too, minus mean over "
-        "pairs of different topics. E = W_E^T W_E, with W_V = I and a tied decoder.",
-        "Theorem: 1 / (v (1 - (1 - p_c) p_m)), for squared loss summed over the vocabulary, "
-        "uniform attention, masked positions attended to, long documents, weight decay towards 0. "
-        f"{theory.documents:,} documents of {theory.N[0]:,} words may take the gap {off:.2g} away.",
-        "The authors' code hides masked positions from attention. The gap is then (n + 2) / (n v), "
-        "with n words visible. In their code weight decay has no gradient; here it is that of half "
-        "of it times the squared norm.",
-        "The theorems are not about cross-entropy, under which the gap need not settle.",
-        "Rows of other v, T, p_m, p_c and tau: optima on n fresh draws of documents.",
-    ]
-
-
-def blocks(matrices: dict[str, np.ndarray], v: int) -> plt.Figure:
+def draw(matrices: dict[str, np.ndarray], v: int) -> plt.Figure:
     """Heat maps of E and W_V between words, a row each, losses and optimisers across."""
     columns = [(loss, optimizer) for loss in LOSSES for optimizer in OPTIMIZERS]
     figure, axes = plt.subplots(2, len(columns), figsize=(MIDDLE, 4.2))
@@ -136,14 +124,12 @@ def heat_map(axis: plt.Axes, matrix: np.ndarray, v: int) -> str:
 
 
 with job(snakemake) as step:
-    words = TopicModelSettings(**snakemake.params.settings["model"])
-    theory = TheorySettings(**snakemake.params.settings["theory"])
-    rows = gap_rows(
-        pd.read_parquet(snakemake.input.gaps),
-        text(words.v, words.T, words.p_m, words.p_c, theory.tau),
-    )
+    words = TopicModelSettings(**step.settings["model"])
+    tau = TheorySettings(**step.settings["theory"]).tau
+    setting = text(words.v, words.T, words.p_m, words.p_c, tau)
+    rows = gap_rows(pd.read_parquet(snakemake.input.gaps), setting)
     table = tidy([*rows, *grid_rows(pd.read_parquet(snakemake.input.grid))], KEYS)
     title = "Topic structure, synthetic: same-topic minus different-topic gap, uniform attention"
-    step.save_table(table, title=title, shown=for_readers(table), notes=notes(words, theory))
+    step.save_table(table, title=title, shown=for_readers(table), notes=NOTES)
     with np.load(snakemake.input.matrices) as matrices:
-        step.save_figure(blocks(dict(matrices), words.v))
+        step.save_figure(draw(dict(matrices), words.v))

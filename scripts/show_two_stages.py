@@ -6,23 +6,36 @@ import numpy as np
 import pandas as pd
 from matplotlib.colors import LogNorm
 
-from onelayer.evidence.figures import DIVERGING, MIDDLE, PALETTE, despine, plain, plt
+from onelayer.evidence.figures import DIVERGING, PALETTE, despine, plain, plt
 from onelayer.evidence.tables import interval, number, tidy
 from onelayer.job import job
 from onelayer.settings.topic_structure_synthetic import TwoStageSettings
-from onelayer.topic_structure.synthetic.stages import stage_rows, stage_times
+from onelayer.topic_structure.synthetic.two_stages import stage_rows, stage_times
 
 KEYS = ["studied", "setting", "loss", "optimizer", "masked", "learning_rate", "noise"]
+SMALL = 4.2  # inches, with letters of one size: they stay readable where the figure is small
+plt.rc("axes", titlesize=10, labelsize=10)
+plt.rc(("xtick", "ytick"), labelsize=10)
+plt.rc("figure", titlesize=11, labelsize=10)
 # Colour and line of each; W_K and W_Q often lie on each other.
 NORMS = {"W_V": (PALETTE[0], "-"), "W_K": (PALETTE[1], "-"), "W_Q": (PALETTE[2], "--")}
+CELLS = """a cell: $t_{KQ} / t_V$, red above 1: two stages;
+rest: $W_K$ never grows; large: $W_V$ starts
+large; div.: diverged"""
+READ = {
+    "W_V's share of its maximum at t_KQ": "value_share_at_t_KQ",
+    "t_V <= t_KQ": "share_in_order",
+    "in half the steps": "share_in_order_by_half",
+    "diverged": "share_diverged",
+}
 NOTES = [
-    "t_V: first step at which the Frobenius norm of W_V is at least 90% of its maximum over a run. "
-    "t_KQ: first step at which that of W_K is at least 110% of its initial value. The paper's two "
-    "stages: t_V <= t_KQ, counted among the runs that did not diverge.",
-    "Where W_V grows by another tenth late in stage 2, t_V is late, too: 'with 80%' takes 80% of "
-    "the maximum in place of 90%. A mean of late and early runs describes neither.",
+    "t_KQ: first step at which the Frobenius norm of W_K is at least 110% of its initial value. "
+    "t_V: first step at which that of W_V is at least 90% of its maximum over the run. The paper's "
+    "two stages: t_V <= t_KQ. The share is of all runs: one that diverged has no stages.",
+    "Where W_V goes on growing, t_V is later in a longer run. 'in half the steps' is read off the "
+    "first half of the run alone.",
     "The paper names neither loss nor rate. Its steps (0 to 400, 400 to 1000) stand beside the "
-    "setting that the configuration has `pictured`.",
+    "setting that the configuration has `pictured`, chosen because it comes nearest to them.",
     "Adam divides by the root of the mean squared gradient plus epsilon (1e-8), so that it moves "
     "weights less whose gradients lie below that; a summed loss has larger ones than a mean.",
     "Masked words are hidden from attention in the authors' code, and attended to in the paper's "
@@ -34,104 +47,93 @@ def for_readers(table: pd.DataFrame) -> pd.DataFrame:
     """A row per setting."""
     shown = []
     for name, part in table[table["studied"] == "setting"].groupby("setting", sort=False):
-        by = part.set_index("quantity")
-        told = {key: interval(*row, 2) for key, row in by[["value", "low", "high"]].iterrows()}
-        steps = {key: interval(*row, 0) for key, row in by[["value", "low", "high"]].iterrows()}
+        by = part.set_index("quantity")[["value", "low", "high", "published", "n"]]
         row = {"setting": name}
         for time in ("t_V", "t_KQ"):
-            cut = f"quartiles {steps[f'{time}_quartile_1']}, {steps[f'{time}_quartile_3']}"
-            row[f"{time} (steps)"] = f"{steps[time]}; median {steps[f'{time}_median']}; {cut}"
+            row[f"{time} (steps, median)"] = interval(*by.loc[f"{time}_median"].iloc[:3], 0)
         row["paper"] = number(by.loc["t_V_median", "published"], 0)
-        row["W_V's share of its maximum at t_KQ"] = told["value_share_at_t_KQ"]
-        row |= {"t_V <= t_KQ": told["share_in_order"], "with 80%": told["share_nearly_in_order"]}
-        row |= {
-            "diverged": told["share_diverged"],
-            "runs": number(by.loc["share_diverged", "n"], 0),
-        }
-        shown.append(row)
+        row |= {label: interval(*by.loc[quantity].iloc[:3]) for label, quantity in READ.items()}
+        shown.append(row | {"runs": number(by.loc["share_diverged", "n"], 0)})
     return pd.DataFrame(shown)
 
 
 def draw(norms: pd.DataFrame, block: TwoStageSettings, published: pd.Series) -> plt.Figure:
     """Norms against step, a panel per setting; below, the maps over learning rate and noise."""
-    above, below = -(-len(block.settings) // 2), -(-len(block.maps) // 2)
-    figure = plt.figure(figsize=(MIDDLE, 1.55 * above + 1.6 * below + 0.9))
-    top, bottom = figure.subfigures(2, 1, height_ratios=[1.55 * above + 0.5, 1.6 * below + 0.4])
-    axes = top.subplots(above, 2, squeeze=False, sharex=True).flat
+    above, below = (1.6 * -(-len(of) // 2) + 0.6 for of in (block.settings, block.maps))
+    figure = plt.figure(figsize=(SMALL, above + below))
+    top, bottom = figure.subfigures(2, 1, height_ratios=[above, below])
     in_order = 0  # settings
-    for one, axis in zip(block.settings, axes, strict=False):
-        of = norms[(norms["kind"] == "setting") & (norms["name"] == one.name)]
-        times = stage_times(of)
-        in_order += times.loc[times["diverged_at"] < 0, "in_order"].mean() > 0.5  # not where NaN
-        draw_norms(axis, of, times)
-        axis.set_title(in_lines(one.name), fontsize=9)
+    for one, axis in zip(block.settings, panels(top, block.settings, sharex=True), strict=True):
+        own = norms[(norms["kind"] == "setting") & (norms["name"] == one.name)]
+        times = stage_times(own)
+        in_order += times["in_order"].mean() > 0.5
+        draw_norms(axis, own, times)
         if one.pictured:
-            axis.axvline(
-                published["t_V_median"], color="0.3", linestyle=":", label="paper: stage 2"
-            )
-    for axis in axes[len(block.settings) :]:
-        axis.set_axis_off()
-    top.supylabel("Frobenius norm, median", fontsize=9)
-    top.supxlabel("step; grey: stage 1, until $t_V$, where $t_V \\leq t_{KQ}$", fontsize=9)
-    handles = dict(zip(*reversed(axes[0].get_legend_handles_labels()), strict=True))
-    top.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=4)
-    title = f"$t_V \\leq t_{{KQ}}$ in most runs: {in_order} of {len(block.settings)} settings"
-    figure.suptitle(title, fontsize=11)
-    panels = bottom.subplots(below, 2, squeeze=False).flat
-    for one, axis in zip(block.maps, panels, strict=False):
+            where = published["t_V_median"]
+            axis.axvline(where, color="0.3", linestyle=":", label="paper: stage 2")
+    each = (zip(*axis.get_legend_handles_labels(), strict=True) for axis in top.axes)
+    named = {label: line for pairs in each for line, label in pairs}
+    top.legend(named.values(), named.keys(), loc="outside upper center", ncols=2)
+    top.supylabel("Frobenius norm, median")
+    top.supxlabel("step; grey: stage 1, until $t_V$,\nwhere $t_V \\leq t_{KQ}$")
+    for one, axis in zip(block.maps, panels(bottom, block.maps), strict=True):
         draw_map(axis, stage_times(norms[(norms["kind"] == "map") & (norms["name"] == one.name)]))
-        axis.set_title(in_lines(one.name), fontsize=9)
-    for axis in panels[len(block.maps) :]:
-        axis.set_axis_off()
-    label = (
-        "learning rate\na cell: $t_{KQ} / t_V$, red above 1: two stages; rest: $W_K$ never grows;\n"
-    )
-    bottom.supxlabel(label + "large: $W_V$ starts large; div.: diverged", fontsize=9)
-    bottom.supylabel("initial noise", fontsize=9)
+    bottom.supylabel("initial noise")
+    bottom.supxlabel(f"learning rate\n{CELLS}")
+    title = f"$t_V \\leq t_{{KQ}}$ in most runs: {in_order} of {len(block.settings)} settings"
+    figure.suptitle(title)
     return figure
 
 
-def in_lines(name: str) -> str:
-    """A setting's name as the title of a small panel."""
-    return fill(plain(name).replace("noise ", "noise\N{NO-BREAK SPACE}"), 30)
+def panels(figure: plt.Figure, drawn: list, **shared: bool) -> np.ndarray:
+    """Axes in two columns, each titled with the name of what is drawn."""
+    axes = figure.subplots(-(-len(drawn) // 2), 2, squeeze=False, **shared).ravel()
+    for one, axis in zip(drawn, axes, strict=False):
+        name = plain(one.name).replace("noise ", "noise\N{NO-BREAK SPACE}")
+        axis.set_title(fill(name, 22))
+    for axis in axes[len(drawn) :]:
+        axis.remove()
+    for axis in axes[: len(drawn)][-2:]:
+        axis.tick_params(labelbottom=True)
+    return axes[: len(drawn)]
 
 
 def draw_norms(axis: plt.Axes, norms: pd.DataFrame, times: pd.DataFrame) -> None:
     """Median and middle 80% of the runs that did not diverge; stage 1 shaded."""
-    through = norms[norms["diverged_at"] < 0]
+    by = norms[norms["diverged_at"] < 0].groupby("step")
     for matrix, (colour, style) in NORMS.items():
-        low, middle, high = (through.groupby("step")[matrix].quantile(q) for q in (0.1, 0.5, 0.9))
+        low, middle, high = (by[matrix].quantile(q) for q in (0.1, 0.5, 0.9))
         axis.plot(middle, style, color=colour, label=f"$|{matrix}|$")
         axis.fill_between(low.index, low, high, color=colour, alpha=0.2, linewidth=0)
     if (t_V := times["t_V"].median()) <= times["t_KQ"].median():
         axis.axvspan(0, t_V, color="0.9", linewidth=0, zorder=0)
     axis.set(yscale="log", xlim=(0, norms["step"].max()))
     axis.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axis.yaxis.set_minor_formatter(lambda *_: "")
     despine(axis)
 
 
 def draw_map(axis: plt.Axes, times: pd.DataFrame) -> None:
     """t_KQ / t_V of the median run: a row per noise, a column per learning rate."""
     times = times.assign(ratio=times["t_KQ"] / times["t_V"].replace(0, np.nan))
-    cells = dict(list(times.groupby(["noise", "learning_rate"])))
-    noises, rates = (sorted(times[name].unique()) for name in ("noise", "learning_rate"))
-    grid = [[cells[noise, rate]["ratio"].median() for rate in rates] for noise in noises]
+    by = times.groupby(["noise", "learning_rate"])
+    grid = by["ratio"].median().unstack()
+    lost = (by["diverged_at"].min() >= 0).unstack().to_numpy()
+    large = (by["t_V"].max() == 0).unstack().to_numpy()
     axis.imshow(grid, cmap=DIVERGING, norm=LogNorm(1 / 64, 64), aspect="auto", origin="lower")
     for place, ratio in np.ndenumerate(grid):
-        cell = cells[noises[place[0]], rates[place[1]]]
-        why = "div." if (cell["diverged_at"] >= 0).all() else "rest"
-        why = "large" if (cell["t_V"] == 0).all() else why
+        why = "large" if large[place] else "div." if lost[place] else "rest"
         dark = "white" if abs(np.log2(ratio)) > 4 else "black"
         text = why if np.isnan(ratio) else f"{ratio:.2g}"
-        axis.text(*place[::-1], text, ha="center", va="center", color=dark, fontsize=8)
-    axis.set_xticks(range(len(rates)), [f"{rate:g}" for rate in rates])
-    axis.set_yticks(range(len(noises)), [f"{noise:g}" for noise in noises])
+        axis.text(*place[::-1], text, ha="center", va="center", color=dark)
+    axis.set_xticks(range(grid.shape[1]), [f"{rate:g}" for rate in grid.columns])
+    axis.set_yticks(range(len(grid)), [f"{noise:g}" for noise in grid.index])
     axis.set_facecolor("0.88")
     axis.tick_params(length=0)
 
 
 with job(snakemake) as step:
-    block = TwoStageSettings(**snakemake.params.settings)
+    block = TwoStageSettings(**step.settings)
     norms = pd.read_parquet(snakemake.input.norms)
     published = pd.read_csv(step.given("published")).set_index("quantity")["published"]
     table = tidy(list(stage_rows(norms, block, published)), KEYS)

@@ -7,9 +7,8 @@ from onelayer.settings.topic_structure_synthetic import AttentionTableSettings, 
 from onelayer.topic_structure.synthetic.attention import topic_attention
 
 with job(snakemake) as step:
-    settings = dict(snakemake.params.settings)
+    settings = dict(step.settings)
     block = AttentionTableSettings(**settings.pop("attention"))
-    name, base = snakemake.wildcards.variant, SyntheticTraining(**settings)
-    averages, matrices = topic_attention(base, block, name, step.execution)
+    averages, matrices = topic_attention(SyntheticTraining(**settings), block, step.execution)
     step.save(averages=averages)
     np.savez(step.path("matrices"), **matrices)

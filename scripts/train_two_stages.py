@@ -5,6 +5,6 @@ from onelayer.settings.topic_structure_synthetic import SyntheticTraining, TwoSt
 from onelayer.topic_structure.synthetic.two_stages import two_stages
 
 with job(snakemake) as step:
-    settings = dict(snakemake.params.settings)
+    settings = dict(step.settings)
     block = TwoStageSettings(**settings.pop("two_stages"))
     step.save(norms=two_stages(SyntheticTraining(**settings), block, step.execution))

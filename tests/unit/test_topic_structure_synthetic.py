@@ -7,19 +7,24 @@ import pandas as pd
 import pydantic
 import pytest
 import yaml
+from scipy import stats
 
 from onelayer.settings.topic_structure_synthetic import (
     AttentionTableSettings,
+    GapGridSettings,
     SyntheticSettings,
     SyntheticTraining,
     TopicModelSettings,
     TwoStageSettings,
 )
 from onelayer.topic_structure.synthetic import attention, closed_form, data, gaps, stage_two
-from onelayer.topic_structure.synthetic.stages import stage_times
-from onelayer.topic_structure.synthetic.summary import extreme, over_runs
+from onelayer.topic_structure.synthetic.summary import extreme, one_of_several, over_runs
 from onelayer.topic_structure.synthetic.train import Batches, Run, train_runs
-from onelayer.topic_structure.synthetic.two_stages import two_stages
+from onelayer.topic_structure.synthetic.two_stages import (
+    stage_rows,
+    stage_times,
+    two_stages,
+)
 from tests.conftest import ROOT
 
 WORDS = TopicModelSettings(T=10, v=10, p_m=0.15, p_c=0.1, p_r=0.1, selection="independent")
@@ -134,15 +139,22 @@ def test_without_masked_keys_the_gap_follows_the_other_formula(words) -> None:
     found = closed_form.gap(data.Vocabulary(words.T, words.v), W_V)
     assert found == pytest.approx(theory, rel=0.01)
     assert theory < 0.93 * closed_form.theory_gap(words)
+    assert closed_form.theory_gap_hidden(10, 100) == pytest.approx(0.102)  # START and END, too
 
 
 def test_the_exact_gap_of_finite_documents_goes_to_the_theorems() -> None:
-    lengths = (100, 1000, 100_000)
-    off = [
-        closed_form.off_by_length(WORDS, 2, (N, N)) / closed_form.theory_gap(WORDS) for N in lengths
-    ]
+    theory = closed_form.theory_gap(WORDS)
+    gaps_at = [closed_form.gap_at_length(WORDS, 2, (N, N)) for N in (100, 1000, 100_000)]
+    off = [abs(gap - theory) / theory for gap in gaps_at]
     assert off[1] == pytest.approx(0.000617, rel=0.01)
     assert off[0] > 5 * off[1] > 100 * off[2]
+    chosen = WORDS.model_copy(update={"selection": "proportion"})
+    rows = [data.draw(chosen, 500, (100, 110), "a test", tau=5, seed=seed) for seed in range(4)]
+    optima = [closed_form.ridge_value(closed_form.moments(one), 0.0) for one in rows]
+    found = np.mean(closed_form.gap(data.Vocabulary(10, 10), np.stack(optima)))
+    exact = closed_form.gap_at_length(chosen, 5, (100, 110))
+    assert abs(exact - theory) > 0.05 * theory
+    assert found == pytest.approx(exact, rel=0.02)
 
 
 def test_the_gap_counts_only_words_and_the_diagonal() -> None:
@@ -154,7 +166,7 @@ def test_the_gap_counts_only_words_and_the_diagonal() -> None:
 @pytest.mark.parametrize(("parameter", "rate"), [("W_V", 10.0), ("E", 2.0)])
 def test_trained_gaps_are_the_theorems_within_one_percent(parameter, rate) -> None:
     rows = data.draw(WORDS, 600, (1000, 1100), "a test", tau=2)
-    embedding, alone = gaps.ALONE[parameter]
+    embedding, alone, _ = gaps.ALONE[parameter]
     runs = [Run(seed, "sgd", rate) for seed in range(2)]
     observed = gaps.OBSERVED[parameter]
     trained = train_runs(
@@ -199,17 +211,23 @@ def attention_block(variant: dict, **changes: object) -> AttentionTableSettings:
 
 def test_the_first_seeds_go_on_to_the_released_budget_and_pass_the_tables() -> None:
     block = attention_block({})
-    averages, kept = attention.topic_attention(BASE, block, "a")
+    averages, kept = attention.topic_attention(BASE, block)
     by = averages.groupby(["budget", "step", "accounting"])["seed"].nunique()
     assert by.xs("correct", level="accounting").to_dict() == {("table", 12): 3, ("released", 24): 2}
     assert kept["S"].shape == kept["weights"].shape == (16, 16)
-    without = block.model_copy(
-        update={"released": block.released.model_copy(update={"variant": "b"})}
-    )
-    alone, _ = attention.topic_attention(BASE, without, "a")
+    alone, _ = attention.topic_attention(BASE, block.model_copy(update={"released": None}))
     keys = ["accounting", "seed"]
     both = [t[t["budget"] == "table"].set_index(keys).sort_index() for t in (averages, alone)]
     np.testing.assert_allclose(both[0]["same_topic"], both[1]["same_topic"], rtol=1e-4)
+
+
+def test_an_optimizer_may_have_seeds_of_its_own() -> None:
+    rows = [{"optimizer": "sgd", "learning_rate": rate} for rate in (0.5, 1)]
+    rows[0]["seeds"] = 2
+    averages, _ = attention.topic_attention(
+        BASE, attention_block({"optimizers": rows}, released=None)
+    )
+    assert averages.groupby("learning_rate")["seed"].nunique().to_dict() == {0.5: 2, 1: 3}
 
 
 def test_uniform_attention_is_one_over_the_length_in_every_pair_class() -> None:
@@ -234,7 +252,7 @@ def test_adam_attends_to_the_topic_once_values_are_frozen_at_their_optimum() -> 
     block = {"embedding": "one_hot", "frozen_value": True, "loss": "squared"}
     block |= {"optimizers": [{"optimizer": "adam", "learning_rate": 0.02}]}
     settings = attention_block(block, N=(100, 150), documents=400, steps=80, evaluated_tokens=100)
-    averages, _ = attention.topic_attention(BASE.model_copy(update={"model": WORDS}), settings, "a")
+    averages, _ = attention.topic_attention(BASE.model_copy(update={"model": WORDS}), settings)
     own = averages[averages["accounting"] == "correct"]
     assert (own["same_topic"] >= 1.3 * own["different_topic"]).all()
 
@@ -246,18 +264,18 @@ def history(W_V: list[float], W_K: list[float], diverged_at: int = -1) -> pd.Dat
 
 
 @pytest.mark.parametrize(
-    ("W_V", "W_K", "t_V", "t_KQ", "in_order", "nearly"),
+    ("W_V", "W_K", "t_V", "t_KQ", "in_order"),
     [
-        ([0.1, 0.5, 0.95, 1.0], [0.1, 0.1, 0.1, 0.2], 2, 3, True, True),
-        ([0.1, 0.5, 0.8, 1.0], [0.1, 0.1, 0.2, 0.3], 3, 2, False, True),
-        ([0.1, 0.5, 0.7, 1.0], [0.1, 0.1, 0.2, 0.3], 3, 2, False, False),
-        ([0.1, 0.5, 0.95, 1.0], [0.1, 0.1, 0.1, 0.1], 2, math.nan, False, False),
-        ([0.95, 0.5, 0.95, 1.0], [0.1, 0.1, 0.2, 0.3], 0, 2, False, False),
+        ([0.1, 0.5, 0.95, 1.0], [0.1, 0.1, 0.1, 0.2], 2, 3, True),
+        ([0.1, 0.5, 0.89, 1.0], [0.1, 0.1, 0.2, 0.3], 3, 2, False),
+        ([0.1, 0.5, 0.91, 1.0], [0.1, 0.1, 0.12, 0.3], 2, 2, True),
+        ([0.1, 0.5, 0.95, 1.0], [0.1, 0.1, 0.1, 0.1], 2, math.nan, False),
+        ([0.95, 0.5, 0.95, 1.0], [0.1, 0.1, 0.2, 0.3], 0, 2, False),
     ],
 )
-def test_stages_are_read_off_the_norms(W_V, W_K, t_V, t_KQ, in_order, nearly) -> None:
+def test_stages_are_read_off_the_norms(W_V, W_K, t_V, t_KQ, in_order) -> None:
     [row] = stage_times(history(W_V, W_K)).to_dict("records")
-    assert (row["t_V"], row["in_order"], row["nearly_in_order"]) == (t_V, in_order, nearly)
+    assert (row["t_V"], row["in_order"]) == (t_V, in_order)
     np.testing.assert_equal(row["t_KQ"], t_KQ)  # NaN equals NaN there
 
 
@@ -267,6 +285,24 @@ def stage_block(settings: list[dict], **changes: object) -> TwoStageSettings:
     common = {"N": (100, 150), "documents": 60, "concentration": 0.1, "maps": [panel]}
     common |= {"steps": 20, "seeds": 1, "map_seeds": 1, "settings": [known | s for s in settings]}
     return TwoStageSettings(**common | changes)
+
+
+def test_shares_are_of_all_runs_and_half_the_steps_have_their_own() -> None:
+    block = stage_block([{"name": "a", "learning_rate": 1.0, "noise": 0.1}], steps=10)
+    W_K, flat = [*[0.1] * 4, *[0.5] * 7], [0.1, 0.5, *[1.0] * 9]
+    runs = [
+        history(flat, W_K),
+        history([*flat[:6], *[2.0] * 5], W_K),  # W_V grows again in the second half
+        history(flat, W_K, diverged_at=8),
+    ]
+    norms = pd.concat([run.assign(seed=seed) for seed, run in enumerate(runs)])
+    norms = pd.concat([norms, norms.assign(kind="map", name="m")])
+    rows = pd.DataFrame(stage_rows(norms, block, {})).set_index(["studied", "quantity"])
+    found = rows.loc["setting", "value"].to_dict()
+    shares = {"in_order": 1 / 3, "in_order_by_half": 2 / 3, "diverged": 1 / 3}
+    assert {name: found[f"share_{name}"] for name in shares} == pytest.approx(shares)
+    assert found["t_KQ_median"] == 4
+    assert rows.loc[("map", "share_of_cells_in_order"), "value"] == 0
 
 
 def test_norms_of_a_diverged_run_end_where_it_diverged() -> None:
@@ -299,12 +335,37 @@ def test_a_diverged_run_is_never_averaged() -> None:
 
 
 def test_the_least_stands_for_all_with_an_interval_as_wide_as_any() -> None:
-    estimates = {
-        "a": {"value": 2, "low": 0.5, "high": 3, "n": 2},
-        "b": {"value": 1, "low": 0.9, "high": 1.1, "n": 2},
-    }
-    key, row = extreme(estimates, 1)
-    assert (key, row["value"], row["low"]) == ("b", 1, 0.5)
+    points = pd.DataFrame({"of": ["a"] * 2 + ["b"] * 2, "value": [0.5, 3.5, 0.99, 1.01]})
+    row, other = (extreme(points, "of", "value", side) for side in (1, -1))
+    assert row["value"] == pytest.approx(1)
+    assert row["low"] < -10  # that of a
+    assert other["value"] == pytest.approx(2)
+    assert extreme(points[points["of"] == "b"], "of", "value", 1)["low"] > 0
+
+
+def test_one_of_several_has_the_interval_of_bonferroni() -> None:
+    values = np.array([1.0, 1.2, 1.5, 0.7, 1.1])
+    low, high = stats.t.interval(1 - 0.05 / 8, 4, values.mean(), stats.sem(values))
+    row = one_of_several(values, 8)
+    assert (row["low"], row["high"]) == pytest.approx((low, high))
+
+
+def test_the_grid_selects_the_proportion_and_changes_one_number_at_a_time() -> None:
+    grid = {"N": (20, 30), "documents": 40, "seeds": 2, "tau": 1, "taus": [2], "v": [5], "T": []}
+    settings = GapGridSettings(**grid, p_m=[0.5], p_c=[])
+    found = gaps.gap_grid(FEW, settings)
+    same = gaps.gap_grid(FEW.model_copy(update={"selection": "proportion"}), settings)
+    pd.testing.assert_frame_equal(found, same)
+    varied = found.groupby("varied", sort=False).first()[["v", "p_m", "tau"]]
+    expected = {"base": (4, 0.3, 1), "v": (5, 0.3, 1), "p_m": (4, 0.5, 1), "tau": (4, 0.3, 2)}
+    assert {name: tuple(row) for name, row in varied.T.items()} == expected
+
+
+def test_a_variants_training_depends_on_its_own_settings_alone() -> None:
+    block = settings_with().attention
+    own = block.only("one_hot")
+    assert ([one.name for one in own.variants], own.released) == (["one_hot"], None)
+    assert block.only("layer_norm").released == block.released
 
 
 def settings_with(**changes: dict) -> SyntheticSettings:
@@ -334,14 +395,3 @@ def test_settings_that_do_not_fit_are_refused_in_one_line(changes, told) -> None
     with pytest.raises(pydantic.ValidationError) as error:
         settings_with(**changes)
     assert any(told in problem["msg"] for problem in error.value.errors())
-
-
-def test_the_tolerances_of_the_claims_are_what_finite_documents_take_off() -> None:
-    theory = settings_with().theory
-    off = closed_form.off_by_length(WORDS, theory.tau, theory.N)
-    off += closed_form.off_by_draw(WORDS, theory.N, theory.documents)
-    claims = yaml.safe_load((ROOT / "workflow/claims.yaml").read_text())
-    judged = [c for c in claims if c["table"] == "topic_structure/theory_gap"][:2]
-    assert [c["tolerance"] for c in judged] == pytest.approx([off, off], rel=1e-6)
-    expected = closed_form.theory_gap(WORDS)
-    assert [c["published"] for c in judged] == pytest.approx([expected, expected], rel=1e-6)

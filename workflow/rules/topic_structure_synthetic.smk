@@ -1,15 +1,18 @@
 # Li, Li & Risteski (2023) on synthetic documents: what is solved and trained, and what shows it.
 synthetic = settings.topic_structure.synthetic
+VARIANTS = [variant.name for variant in synthetic.attention.variants]
 
 
-rule train_uniform_attention:
+rule solve_topic_theory:
     output:
         gaps="results/topic_structure/synthetic/gaps.parquet",
+        grid="results/topic_structure/synthetic/gap_grid.parquet",
         matrices="results/topic_structure/synthetic/gap_matrices.npz",
+        ratios="results/topic_structure/synthetic/stage_two.parquet",
     log:
-        "results/logs/train_uniform_attention.log",
+        "results/logs/solve_topic_theory.log",
     benchmark:
-        "results/benchmarks/train_uniform_attention.tsv"
+        "results/benchmarks/solve_topic_theory.tsv"
     conda:
         "../../envs/onelayer.yaml"
     threads: synthetic.threads
@@ -22,34 +25,15 @@ rule train_uniform_attention:
             synthetic.in_common,
             theory=dump(synthetic.theory),
             components=dump(synthetic.components),
+            gap_grid=dump(synthetic.gap_grid),
+            stage_two=dump(synthetic.stage_two),
+            ratio_over_T=dump(synthetic.ratio_over_T),
         ),
-        code=code("train_uniform_attention"),
+        code=code("solve_topic_theory"),
     message:
-        "Train W_V and the embeddings under uniform attention"
+        "Solve what the theorems are about, and train it under uniform attention"
     script:
-        "../../scripts/train_uniform_attention.py"
-
-
-rule solve_gap_grid:
-    output:
-        gaps="results/topic_structure/synthetic/gap_grid.parquet",
-    log:
-        "results/logs/solve_gap_grid.log",
-    benchmark:
-        "results/benchmarks/solve_gap_grid.tsv"
-    conda:
-        "../../envs/onelayer.yaml"
-    threads: 1
-    resources:
-        mem_mb=lambda w, attempt: 1500 * attempt,
-        runtime=lambda w, attempt: 30 * attempt,
-    params:
-        settings=dict(model=dump(synthetic.model), grid=dump(synthetic.gap_grid)),
-        code=code("solve_gap_grid"),
-    message:
-        "Solve the gap over v, T, p_m, p_c and tau"
-    script:
-        "../../scripts/solve_gap_grid.py"
+        "../../scripts/solve_topic_theory.py"
 
 
 rule train_topic_attention:
@@ -61,7 +45,7 @@ rule train_topic_attention:
     benchmark:
         "results/benchmarks/train_topic_attention/{variant}.tsv"
     wildcard_constraints:
-        variant="|".join(variant.name for variant in synthetic.attention.variants),
+        variant="|".join(VARIANTS),
     priority: 1
     conda:
         "../../envs/onelayer.yaml"
@@ -71,7 +55,9 @@ rule train_topic_attention:
         runtime=lambda w, attempt: 120 * attempt,
         gpu=gpus(synthetic),
     params:
-        settings=dump(synthetic.in_common, attention=dump(synthetic.attention)),
+        settings=lambda w: dump(
+            synthetic.in_common, attention=dump(synthetic.attention.only(w.variant))
+        ),
         code=code("train_topic_attention"),
     message:
         "Train the attention of the published table: {wildcards.variant}"
@@ -103,70 +89,19 @@ rule train_two_stages:
         "../../scripts/train_two_stages.py"
 
 
-rule optimise_topic_attention:
-    output:
-        ratios="results/topic_structure/synthetic/stage_two.parquet",
-    log:
-        "results/logs/optimise_topic_attention.log",
-    benchmark:
-        "results/benchmarks/optimise_topic_attention.tsv"
-    conda:
-        "../../envs/onelayer.yaml"
-    threads: synthetic.threads
-    resources:
-        mem_mb=lambda w, attempt: 1500 * attempt,
-        runtime=lambda w, attempt: 30 * attempt,
-        gpu=gpus(synthetic),
-    params:
-        settings=dump(synthetic.in_common, stage_two=dump(synthetic.stage_two)),
-        code=code("optimise_topic_attention"),
-    message:
-        "Find the optimal attention of stage 2 over tau"
-    script:
-        "../../scripts/optimise_topic_attention.py"
-
-
-rule optimise_attention_over_T:
-    output:
-        ratios="results/topic_structure/synthetic/ratio_over_T.parquet",
-    log:
-        "results/logs/optimise_attention_over_T.log",
-    benchmark:
-        "results/benchmarks/optimise_attention_over_T.tsv"
-    conda:
-        "../../envs/onelayer.yaml"
-    threads: 1
-    resources:
-        mem_mb=lambda w, attempt: 1500 * attempt,
-        runtime=lambda w, attempt: 30 * attempt,
-    params:
-        settings=dict(model=dump(synthetic.model), ratio_over_T=dump(synthetic.ratio_over_T)),
-        code=code("optimise_attention_over_T"),
-    message:
-        "Find the optimal attention of stage 2 over tau and T"
-    script:
-        "../../scripts/optimise_attention_over_T.py"
-
-
 rule show_theory_gap:
     input:
-        gaps=rules.train_uniform_attention.output.gaps,
-        matrices=rules.train_uniform_attention.output.matrices,
-        grid=rules.solve_gap_grid.output.gaps,
+        gaps=rules.solve_topic_theory.output.gaps,
+        grid=rules.solve_topic_theory.output.grid,
+        matrices=rules.solve_topic_theory.output.matrices,
     output:
         table=table("topic_structure/theory_gap"),
         figure=figure("topic_structure/topic_blocks"),
     log:
         "results/logs/show_theory_gap.log",
-    benchmark:
-        "results/benchmarks/show_theory_gap.tsv"
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=10,
     params:
         settings=dict(model=dump(synthetic.model), theory=dump(synthetic.theory)),
         code=code("show_theory_gap"),
@@ -179,28 +114,16 @@ rule show_theory_gap:
 
 rule show_attention_by_optimizer:
     input:
-        averages=expand(
-            rules.train_topic_attention.output.averages,
-            variant=[variant.name for variant in synthetic.attention.variants],
-        ),
-        matrices=expand(
-            rules.train_topic_attention.output.matrices,
-            variant=[variant.name for variant in synthetic.attention.variants],
-        ),
+        averages=expand(rules.train_topic_attention.output.averages, variant=VARIANTS),
+        matrices=expand(rules.train_topic_attention.output.matrices, variant=VARIANTS),
     output:
         table=table("topic_structure/attention_by_optimizer"),
         figure=figure("topic_structure/attention_heatmaps"),
     log:
         "results/logs/show_attention_by_optimizer.log",
-    benchmark:
-        "results/benchmarks/show_attention_by_optimizer.tsv"
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=10,
     params:
         published=repository_file("reference/topic_structure_attention.csv"),
         settings=dump(synthetic.attention, v=synthetic.model.v),
@@ -220,15 +143,9 @@ rule show_two_stages:
         figure=figure("topic_structure/two_stage_norms"),
     log:
         "results/logs/show_two_stages.log",
-    benchmark:
-        "results/benchmarks/show_two_stages.tsv"
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=10,
     params:
         published=repository_file("reference/topic_structure_stages.csv"),
         settings=dump(synthetic.two_stages),
@@ -242,22 +159,15 @@ rule show_two_stages:
 
 rule show_stage_two_ratio:
     input:
-        ratios=rules.optimise_topic_attention.output.ratios,
-        over_T=rules.optimise_attention_over_T.output.ratios,
+        ratios=rules.solve_topic_theory.output.ratios,
     output:
         table=table("topic_structure/stage_two_ratio"),
         figure=figure("topic_structure/stage_two_ratio"),
     log:
         "results/logs/show_stage_two_ratio.log",
-    benchmark:
-        "results/benchmarks/show_stage_two_ratio.tsv"
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=10,
     params:
         code=code("show_stage_two_ratio"),
         caption="The optimal ratio of attention to the same topic over that to others, against the topics in a document.",

@@ -43,11 +43,6 @@ class TopicModelSettings(Block):
             raise ValueError(f"p_c + p_r = {self.p_c + self.p_r:.15g}: at most 1")
         return self
 
-    @property
-    def intact(self) -> float:
-        """Share of positions that show their own word: 1 - (1 - p_c) p_m."""
-        return 1 - (1 - self.p_c) * self.p_m
-
 
 class DocumentSettings(Block):
     """Documents of an experiment."""
@@ -94,6 +89,7 @@ class OptimizerSettings(Block):
 
     optimizer: OptimizerKind
     learning_rate: Positive
+    seeds: Several | None = None  # where they are not `attention.seeds`
 
 
 class AttentionVariant(Block):
@@ -124,9 +120,15 @@ class AttentionTableSettings(DocumentSettings):
     variants: Annotated[list[AttentionVariant], each_once("name")] = Field(min_length=1)
     steps: Count
     seeds: Several  # runs of each row
-    released: ReleasedSettings
+    released: ReleasedSettings | None
     evaluated_documents: Count  # fresh and unmasked; attention is averaged on them
     evaluated_tokens: int = Field(ge=8)  # to which they are cut, START included
+
+    def only(self, name: str) -> "AttentionTableSettings":
+        """What the training of one variant depends on."""
+        released = self.released if self.released and self.released.variant == name else None
+        variants = [one for one in self.variants if one.name == name]
+        return self.model_copy(update={"variants": variants, "released": released})
 
 
 class StageModel(Block):
@@ -173,14 +175,12 @@ class TwoStageSettings(DocumentSettings):
 
 
 class StageTwoSettings(DocumentSettings):
-    """The optimal attention with W_V at the optimum of stage 1, against tau, and trained."""
+    """The optimal attention with W_V at the optimum of stage 1, against tau."""
 
     taus: list[Count] = Field(min_length=2)
     N_long: WordRange
     documents_long: Several
-    learning_rate: Positive  # Adam's, for W_K and W_Q
-    steps: Count
-    seeds: Count  # draws of documents, and runs, for each tau
+    seeds: Count  # draws of documents for each tau
 
 
 class RatioOverTSettings(DocumentSettings):
@@ -217,28 +217,25 @@ class SyntheticSettings(SyntheticTraining):
 
     @pydantic.model_validator(mode="after")
     def _fits(self) -> "SyntheticSettings":
-        for key in ("theory", "components", "attention", "two_stages", "stage_two"):
+        for key in ("theory", "components", "attention", "two_stages"):
             if self.batch > (fewer := getattr(self, key).documents):
                 raise ValueError(f"{key}.documents = {fewer}: at least one batch of {self.batch}")
-        grid, most = self.gap_grid, max(self.gap_grid.p_c, default=0)
-        for key, tau, T in (
-            ("theory.tau", self.theory.tau, self.model.T),
-            ("components.tau", self.components.tau, self.model.T),
-            ("stage_two.taus", max(self.stage_two.taus), self.model.T),
+        grid, T = self.gap_grid, self.model.T
+        for key, tau, topics in (
+            ("theory.tau", self.theory.tau, T),
+            ("components.tau", self.components.tau, T),
+            ("stage_two.taus", max(self.stage_two.taus), T),
             ("ratio_over_T.taus", max(self.ratio_over_T.taus), min(self.ratio_over_T.T)),
-            ("gap_grid.taus", max([grid.tau, *grid.taus]), self.model.T),
-            ("gap_grid.tau", grid.tau, min(grid.T, default=self.model.T)),
+            ("gap_grid.taus", max([grid.tau, *grid.taus]), T),
+            ("gap_grid.tau", grid.tau, min(grid.T, default=T)),
         ):
-            if tau >= T:
-                raise ValueError(
-                    f"{key}: {tau} must be below T = {T}, where every document has all topics and "
-                    "there is nothing to learn"
-                )
-        if most + self.model.p_r > 1:
+            if tau >= topics:
+                why = "where every document has all topics and there is nothing to learn"
+                raise ValueError(f"{key}: {tau} must be below T = {topics}, {why}")
+        if (most := max(grid.p_c, default=0)) + self.model.p_r > 1:
             raise ValueError(f"gap_grid.p_c: {most:.15g} + p_r = {self.model.p_r:.15g}: at most 1")
         released, known = self.attention.released, [v.name for v in self.attention.variants]
-        if released.variant not in known:
-            raise ValueError(
-                f"attention.released.variant = {released.variant}: one of {', '.join(known)}"
-            )
+        if released and released.variant not in known:
+            named = f"attention.released.variant = {released.variant}"
+            raise ValueError(f"{named}: one of {', '.join(known)}")
         return self

@@ -1,7 +1,7 @@
 """Average attention between words by pair class after training: the published table.
 
-The classes: same word; same topic, different word; different topics. Averages are over all ordered
-pairs of positions that hold words, each with itself too.
+'Stage 2 result'. The classes: same word; same topic, different word; different topics. Averages are
+over all ordered pairs of positions that hold words, each with itself too.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,34 +11,21 @@ import pandas as pd
 
 from onelayer.ensemble.execution import Execution
 from onelayer.seeds import generator
-from onelayer.settings.topic_structure_synthetic import (
-    AttentionTableSettings,
-    AttentionVariant,
-    SyntheticTraining,
-    TopicModelSettings,
-)
-from onelayer.topic_structure.synthetic import closed_form
-from onelayer.topic_structure.synthetic.data import (
-    SPECIAL,
-    Vocabulary,
-    count_rows,
-    draw,
-    draw_documents,
-    topic_weights,
-)
+from onelayer.settings import topic_structure_synthetic as blocks
+from onelayer.topic_structure.synthetic import data
+from onelayer.topic_structure.synthetic.closed_form import stage_one_optimum
+from onelayer.topic_structure.synthetic.data import Vocabulary
 from onelayer.topic_structure.synthetic.model import attention_logits
 from onelayer.topic_structure.synthetic.train import Run, train_runs
 
-PAIR_CLASSES = ("same_word", "same_topic", "different_topic")
+PAIR_CLASSES = ["same_word", "same_topic", "different_topic"]
 NO_TOPIC, NOT_COUNTED = -1, -2
 FLOOR = 600.0  # exp(-600), also as a share of a document, is not rounded to 0
 
 
 def correct_topics(vocabulary: Vocabulary) -> np.ndarray:
     """Topic of each id, int64 [D]; special ids are not counted."""
-    topics = vocabulary.topic.copy()
-    topics[:SPECIAL] = NOT_COUNTED
-    return topics
+    return np.where(vocabulary.topic < 0, NOT_COUNTED, vocabulary.topic)
 
 
 def shifted_topics(vocabulary: Vocabulary) -> np.ndarray:
@@ -48,14 +35,13 @@ def shifted_topics(vocabulary: Vocabulary) -> np.ndarray:
     last four words have none, and START counts as a word of the first topic.
     """
     topics = np.arange(vocabulary.size) // vocabulary.v
-    topics[vocabulary.T * vocabulary.v :] = NO_TOPIC
-    return topics
+    return np.where(topics < vocabulary.T, topics, NO_TOPIC)
 
 
 def evaluation_counts(vocabulary: Vocabulary, tokens: np.ndarray, length: int) -> np.ndarray:
     """Key counts of unmasked documents, [documents, longest], cut to `length` tokens: [., D]."""
     kept = tokens[:, :length]
-    return count_rows(vocabulary, kept, kept, np.zeros_like(kept, bool)).keys.astype(np.float64)
+    return data.count_rows(vocabulary, kept, kept, kept < 0).keys.astype(np.float64)
 
 
 def pair_averages(S: np.ndarray, counts: np.ndarray, topics: np.ndarray, length: int) -> np.ndarray:
@@ -94,20 +80,14 @@ def pair_averages(S: np.ndarray, counts: np.ndarray, topics: np.ndarray, length:
     return averages
 
 
-def released_steps(base: SyntheticTraining, block: AttentionTableSettings) -> int:
-    """Updates of the released configuration: its passes over our documents."""
-    return block.released.epochs * (block.documents // base.batch)
-
-
 def topic_attention(
-    base: SyntheticTraining,
-    block: AttentionTableSettings,
-    name: str,
+    base: blocks.SyntheticTraining,
+    block: blocks.AttentionTableSettings,
     execution: Execution = Execution(),
 ) -> tuple[pd.DataFrame, dict[str, np.ndarray]]:
-    """Train a variant of the table; average its attention, and keep one run for the heat maps.
+    """Train the one variant of the block; average its attention, keep a run for the heat maps.
 
-    Of the `released` variant the first seeds go on to the released budget.
+    The first seeds go on to the released budget, if the block has one.
 
     Returns:
         Rows `variant`, `accounting` (correct or shifted topics), `optimizer`, `learning_rate`,
@@ -115,79 +95,76 @@ def topic_attention(
         of the first row's first seed `weights`, W_K^T W_Q, and the logits `S`, [D, D], with the
         heat map's `document`.
     """
-    variant = next(one for one in block.variants if one.name == name)
-    runs = [
-        Run(seed, one.optimizer, one.learning_rate)
-        for one in sorted(variant.optimizers, key=lambda one: one.optimizer)
-        for seed in range(block.seeds)
-    ]
-    longer = block.released.seeds if name == block.released.variant else {}
-    go_on = [run for run in runs if run.seed < longer.get(run.optimizer, 0)]
-    rest = [run for run in runs if run not in go_on]
-    end = {"table": block.steps}
-    parts, kept = [], {}
-    for some, looks in ((go_on, end | {"released": released_steps(base, block)}), (rest, end)):
-        if some:
-            last = max(looks.values())
-            part = execution.part(last, f"{name} until {last}")
-            averages, of_first = _train(base, block, variant, some, looks, part)
-            parts.append(averages)
-            kept = kept or of_first
-    return pd.concat(parts, ignore_index=True), kept
+    [variant], released = block.variants, block.released
+    budgets = {"table": block.steps}  # in steps
+    if released:
+        budgets["released"] = released.epochs * (block.documents // base.batch)
+    groups = {True: [], False: []}  # go on to the released budget
+    for one in sorted(variant.optimizers, key=lambda one: one.optimizer):
+        for seed in range(one.seeds or block.seeds):
+            longer = bool(released) and seed < released.seeds.get(one.optimizer, 0)
+            groups[longer].append(Run(seed, one.optimizer, one.learning_rate))
+    parts = []
+    for longer, runs in groups.items():
+        if runs:
+            looks = budgets if longer else {"table": block.steps}
+            how = execution.part(max(looks.values()))
+            parts.append(_train(base, block, variant, runs, looks, how))
+    return pd.concat([averages for averages, _ in parts], ignore_index=True), parts[0][1]
 
 
 def _train(
-    base: SyntheticTraining,
-    block: AttentionTableSettings,
-    variant: AttentionVariant,
+    base: blocks.SyntheticTraining,
+    block: blocks.AttentionTableSettings,
+    variant: blocks.AttentionVariant,
     runs: Sequence[Run],
     looks: Mapping[str, int],
     execution: Execution,
 ) -> tuple[pd.DataFrame, dict[str, np.ndarray]]:
     """Rows of `topic_attention` after the steps of each budget; what is kept of the first run."""
-    vocabulary = Vocabulary(base.model.T, base.model.v)
+    vocabulary, embedding = Vocabulary(base.model.T, base.model.v), variant.embedding
     of = {"concentration": block.concentration, "masked_attended": variant.masked_attended}
-    rows = draw(base.model, block.documents, block.N, "attention", **of)
-    frozen = {"W_V": closed_form.stage_one_optimum(vocabulary, rows)}
+    rows = data.draw(base.model, block.documents, block.N, "attention", **of)
+    frozen = {"W_V": stage_one_optimum(vocabulary, rows)} if variant.frozen_value else {}
     trained = train_runs(
         base,
         rows,
         runs,
-        variant.embedding,
+        embedding,
         variant.loss,
         max(looks.values()),
-        lambda p: {"S": attention_logits(p, variant.embedding), "weights": p["W_K"].mT @ p["W_Q"]},
-        sorted(set(looks.values())),
-        frozen=frozen if variant.frozen_value else {},
+        lambda p: {"S": attention_logits(p, embedding), "weights": p["W_K"].mT @ p["W_Q"]},
+        looks.values(),
+        frozen=frozen,
         execution=execution,
     )
-    documents = evaluation_documents(base.model, block, variant)
-    counts = evaluation_counts(vocabulary, documents, block.evaluated_tokens)
+    documents, length = evaluation_documents(base.model, block, variant), block.evaluated_tokens
+    counts = evaluation_counts(vocabulary, documents, length)
     of_runs = pd.DataFrame(runs)[["optimizer", "learning_rate", "seed"]]
     of_runs = of_runs.assign(variant=variant.name, diverged_at=trained.diverged_at.numpy())
+    topics = {"correct": correct_topics(vocabulary), "shifted": shifted_topics(vocabulary)}
     parts, logits = [], trained.observed["S"].double().numpy()
     for budget, step in looks.items():
         S = logits[trained.observed_at.index(step)]
-        for accounting, topics in (
-            ("correct", correct_topics(vocabulary)),
-            ("shifted", shifted_topics(vocabulary)),
-        ):
-            averages = pair_averages(S, counts, topics, block.evaluated_tokens)
+        for accounting, of_ids in topics.items():
             part = of_runs.assign(budget=budget, step=step, accounting=accounting)
-            parts.append(part.assign(**dict(zip(PAIR_CLASSES, averages.T, strict=True))))
+            part[PAIR_CLASSES] = pair_averages(S, counts, of_ids, length)
+            parts.append(part)
     shown = trained.observed_at.index(block.steps)
     return pd.concat(parts, ignore_index=True), {
         "S": logits[shown, 0],
         "weights": trained.observed["weights"][shown, 0].numpy(),
-        "document": documents[0, : block.evaluated_tokens],
+        "document": documents[0, :length],
     }
 
 
 def evaluation_documents(
-    words: TopicModelSettings, block: AttentionTableSettings, variant: AttentionVariant
+    words: blocks.TopicModelSettings,
+    block: blocks.AttentionTableSettings,
+    variant: blocks.AttentionVariant,
 ) -> np.ndarray:
     """Fresh documents like those of the training, unmasked, int64 [documents, positions]."""
     rng = generator("topic documents", "evaluation")
-    weights = topic_weights(rng, words.T, block.evaluated_documents, None, block.concentration)
+    weights = data.topic_weights(rng, words.T, block.evaluated_documents, None, block.concentration)
     vocabulary = Vocabulary(words.T, words.v)
-    return draw_documents(rng, vocabulary, weights, block.N, not variant.masked_attended)
+    return data.draw_documents(rng, vocabulary, weights, block.N, not variant.masked_attended)

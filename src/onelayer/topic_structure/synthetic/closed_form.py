@@ -5,16 +5,14 @@ Uniform attention makes the output linear in a document's key shares x, so the l
 second moments of the documents.
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import solve, solve_sylvester
 from scipy.optimize import minimize
-from scipy.special import ndtri
 
 from onelayer.settings.topic_structure_synthetic import TopicModelSettings
-from onelayer.topic_structure.synthetic.data import MASK, CountRows, Vocabulary, selected_words
+from onelayer.topic_structure.synthetic.data import MASK, CountRows, Vocabulary
 
 
 class Moments(NamedTuple):
@@ -73,9 +71,6 @@ def ridge_embedding(moments: Moments, decay: float, d: int | None = None) -> np.
     return W.T @ W
 
 
-OPTIMA = {"W_V": ridge_value, "E": ridge_embedding}
-
-
 def pairs(vocabulary: Vocabulary) -> tuple[np.ndarray, np.ndarray]:
     """Pairs of words of one topic, each word with itself too, and of two topics; [D, D] of 0, 1."""
     member = vocabulary.membership
@@ -93,7 +88,7 @@ def gap(vocabulary: Vocabulary, matrix: np.ndarray) -> np.ndarray:
 
 def theory_gap(words: TopicModelSettings) -> float:
     """Both theorems' gap, 1 / (v (1 - (1 - p_c) p_m)): long documents, masked words are keys."""
-    return 1 / (words.v * words.intact)
+    return 1 / (words.v * (1 - (1 - words.p_c) * words.p_m))
 
 
 def theory_gap_hidden(v: int, visible: float) -> float:
@@ -111,42 +106,23 @@ def gap_at_length(words: TopicModelSettings, tau: int, N: tuple[int, int]) -> fl
     scales it by E[(a x)(a y)] / E[(a x)^2], masked words being keys.
     """
     p_c, shows_word = words.p_c, words.p_c + words.p_r
+    intact = 1 - (1 - p_c) * words.p_m  # share of positions that show their own word
     n = np.arange(N[0], N[1] + 1)
     # What two words at different places share of a contrast; a word shares 1 with itself.
     s = (words.T - tau) / (tau * (words.T - 1))
     if words.selection == "proportion":
-        k = selected_words(n, words.p_m)
+        k = np.maximum(np.rint(words.p_m * n), 1)
         plain = n - k
         together = plain * (plain - 1) + 2 * plain * k * p_c + k * (k - 1) * p_c**2
         squares = plain + k * shows_word + together * s
         products = p_c + (plain + (k - 1) * p_c) * s
     else:  # given that the word to predict is selected
-        k, intact, others = words.p_m * n, words.intact, n - 1
+        k, others = words.p_m * n, n - 1
         shown = shows_word + others * (1 - words.p_m * (1 - shows_word))
         together = 2 * others * p_c * intact + others * (others - 1) * intact**2
         squares = shown + together * s
         products = p_c + others * intact * s
     return float((k * products / n).sum() / (k * squares / n**2).sum() / words.v)
-
-
-def off_by_length(words: TopicModelSettings, tau: int, N: tuple[int, int]) -> float:
-    """How far the gap in documents of N[0] words is from the theorem's, which has N -> infinity."""
-    return abs(gap_at_length(words, tau, (N[0], N[0])) - theory_gap(words))
-
-
-def off_by_draw(words: TopicModelSettings, N: tuple[int, int], documents: int) -> float:
-    """Half of the 95% interval of the gap over draws of that many long documents.
-
-    To first order all that differs between draws is the share of positions that show their own
-    word, and the gap goes as one over it. Its variance in a document of n words is q (1 - q) / n
-    with q = `intact` where each word is selected with probability p_m, and p_m p_c (1 - p_c) / n
-    where exactly p_m n words are.
-    """
-    variance = words.intact * (1 - words.intact) / N[0]
-    if words.selection == "proportion":
-        variance = words.p_m * words.p_c * (1 - words.p_c) / N[0]
-    deviation = math.sqrt(variance / documents) / words.intact
-    return theory_gap(words) * float(ndtri(0.975)) * deviation
 
 
 def stage_one_optimum(vocabulary: Vocabulary, rows: CountRows) -> np.ndarray:

@@ -86,34 +86,26 @@ def draw_documents(
     return frame
 
 
-def selected_words(N: np.ndarray, p_m: float) -> np.ndarray:
-    """How many of N words are the proportion p_m: rounded, at least 1; int64, as N."""
-    return np.maximum(np.rint(p_m * N).astype(np.int64), np.minimum(N, 1))
-
-
 def mask_documents(
     rng: np.random.Generator,
     vocabulary: Vocabulary,
     tokens: np.ndarray,
-    masking: TopicModelSettings,
+    words: TopicModelSettings,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What the model sees of documents, int64, and which positions are selected, bool.
-
-    Both as `tokens`, [documents, longest].
-    """
-    draws, words = rng.random(tokens.shape), tokens >= SPECIAL
-    if masking.selection == "independent":
-        selected = (draws < masking.p_m) & words
+    """What the model sees of documents, and which positions are selected, [documents, longest]."""
+    draws, is_word = rng.random(tokens.shape), tokens >= SPECIAL
+    if words.selection == "independent":
+        selected = (draws < words.p_m) & is_word
     else:  # those of the smallest draws
-        draws = np.where(words, draws, 2.0)
-        k = selected_words(words.sum(axis=1), masking.p_m)
-        largest = np.sort(draws, axis=1)[np.arange(len(draws)), np.maximum(k, 1) - 1]
-        selected = (draws <= largest[:, None]) & words
+        draws = np.where(is_word, draws, 2.0)
+        k = np.maximum(np.rint(words.p_m * is_word.sum(axis=1)).astype(int), 1)
+        largest = np.sort(draws, axis=1)[np.arange(len(draws)), k - 1]
+        selected = (draws <= largest[:, None]) & is_word
     kind = rng.random(tokens.shape)
     shown = tokens.copy()
-    randomised = selected & (kind >= masking.p_c) & (kind < masking.p_c + masking.p_r)
+    randomised = selected & (kind >= words.p_c) & (kind < words.p_c + words.p_r)
     shown[randomised] = rng.integers(SPECIAL, vocabulary.size, int(randomised.sum()))
-    shown[selected & (kind >= masking.p_c + masking.p_r)] = MASK
+    shown[selected & (kind >= words.p_c + words.p_r)] = MASK
     return shown, selected
 
 

@@ -5,25 +5,22 @@ closed form and trained; and the matrices of the heat maps.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
 from onelayer.ensemble.execution import Execution
-from onelayer.settings.topic_structure_synthetic import (
-    ComponentSettings,
-    GapGridSettings,
-    SyntheticTraining,
-    TheorySettings,
-    TopicModelSettings,
-)
+from onelayer.settings import topic_structure_synthetic as blocks
 from onelayer.topic_structure.synthetic import closed_form
 from onelayer.topic_structure.synthetic.data import SPECIAL, Vocabulary, draw
 from onelayer.topic_structure.synthetic.train import Run, train_runs
 
-# W_V alone on one-hot words, or the embeddings alone: their kind, and what is trained.
-ALONE = {"W_V": ("one_hot", "W_V"), "E": ("trained", "W_E")}
+# W_V alone on one-hot words, or the embeddings alone: their kind, what is trained, the optimum.
+ALONE = {
+    "W_V": ("one_hot", "W_V", closed_form.ridge_value),
+    "E": ("trained", "W_E", closed_form.ridge_embedding),
+}
 # The matrices of which the theorems say the gap, [runs, D, D].
 OBSERVED = {
     "W_V": lambda p: {"matrix": p["W_V"]},
@@ -32,25 +29,17 @@ OBSERVED = {
 
 
 def uniform_attention(
-    base: SyntheticTraining,
-    theory: TheorySettings,
-    components: ComponentSettings,
-    device: str = "cpu",
+    base: blocks.SyntheticTraining, theory: blocks.TheorySettings, device: str = "cpu"
 ) -> tuple[pd.DataFrame, dict[str, np.ndarray]]:
-    """Gaps of W_V and E, in closed form and trained, and the matrices of the heat maps.
+    """Gaps of W_V and E alone, in closed form and trained.
 
     Returns:
         Rows `parameter` (W_V or E), `masked` (attended or hidden), `loss`, `optimizer`,
-        `weight_decay`, `seed`, `gap`, `theory`, `diverged_at`; and the first seed's W_V (trained
-        alone) and E (all components trained) by `parameter/loss/optimizer`, [D, D].
+        `weight_decay`, `seed`, `gap`, `theory`, `diverged_at`; and the first seed's W_V without
+        weight decay by `W_V/loss/optimizer`, [D, D].
     """
     words, vocabulary = base.model, Vocabulary(base.model.T, base.model.v)
     parts, matrices = [], {}
-
-    def add(runs: Sequence[Run], found: np.ndarray, **columns: object) -> None:
-        of_runs = pd.DataFrame(runs)[["optimizer", "weight_decay", "seed"]]
-        parts.append(of_runs.assign(gap=closed_form.gap(vocabulary, found), **columns))
-
     for masked, losses in (("attended", ("squared", "cross_entropy")), ("hidden", ("squared",))):
         kind = {"tau": theory.tau, "masked_attended": masked == "attended"}
         rows = draw(words, theory.documents, theory.N, "theory", **kind)
@@ -59,37 +48,33 @@ def uniform_attention(
             visible = float(rows.keys[:, SPECIAL:].sum(axis=1).mean())
             decays, expected = [0.0], closed_form.theory_gap_hidden(words.v, visible)
         moments = closed_form.moments(rows)
-        for parameter, (embedding, only) in ALONE.items():
-            setting = {"masked": masked, "parameter": parameter, "loss": "squared"}
+        for parameter, (embedding, only, optimum) in ALONE.items():
             runs = [Run(0, "closed form", math.nan, decay) for decay in decays]
-            optima = [closed_form.OPTIMA[parameter](moments, decay) for decay in decays]
-            add(runs, np.stack(optima), theory=expected, diverged_at=-1, **setting)
+            optima = np.stack([optimum(moments, decay) for decay in decays])
+            found = [("squared", runs, optima, -1)]
             for loss in losses:
                 runs = _runs(theory, parameter, loss, decays)
-                trained = train_runs(
-                    base,
-                    rows.by_document(),
-                    runs,
-                    embedding,
-                    loss,
-                    theory.steps,
-                    OBSERVED[parameter],
-                    only=only,
-                    execution=Execution(device),
-                )
-                found = trained.observed["matrix"][-1].numpy()
-                setting |= {"loss": loss, "theory": expected if loss == "squared" else math.nan}
-                add(runs, found, diverged_at=trained.diverged_at, **setting)
+                of = (base, rows.by_document(), runs, embedding, loss, theory.steps)
+                how = {"only": only, "execution": Execution(device)}
+                trained = train_runs(*of, OBSERVED[parameter], **how)
+                ends = trained.observed["matrix"][-1].numpy()
+                found.append((loss, runs, ends, trained.diverged_at))
                 if masked == "attended" and parameter == "W_V":
-                    matrices |= {
-                        f"W_V/{loss}/{run.optimizer}": W_V
-                        for run, W_V in zip(runs, found, strict=True)
-                        if run.seed == 0 and run.weight_decay == 0
-                    }
-    return pd.concat(parts, ignore_index=True), matrices | all_components(base, components, device)
+                    for run, W_V in zip(runs, ends, strict=True):
+                        if run.seed == 0 and run.weight_decay == 0:
+                            matrices[f"W_V/{loss}/{run.optimizer}"] = W_V
+            for loss, runs, ends, diverged_at in found:
+                part = pd.DataFrame(runs)[["optimizer", "weight_decay", "seed"]]
+                part["gap"] = closed_form.gap(vocabulary, ends)
+                part["theory"] = expected if loss == "squared" else math.nan
+                setting = {"masked": masked, "parameter": parameter, "loss": loss}
+                parts.append(part.assign(diverged_at=diverged_at, **setting))
+    return pd.concat(parts, ignore_index=True), matrices
 
 
-def _runs(theory: TheorySettings, parameter: str, loss: str, decays: Sequence[float]) -> list[Run]:
+def _runs(
+    theory: blocks.TheorySettings, parameter: str, loss: str, decays: Sequence[float]
+) -> list[Run]:
     sgd = theory.sgd_rate_value if parameter == "W_V" else theory.sgd_rate_embedding
     rates = {"adam": theory.adam_rate, "sgd": sgd}
     if loss == "cross_entropy":
@@ -103,24 +88,21 @@ def _runs(theory: TheorySettings, parameter: str, loss: str, decays: Sequence[fl
 
 
 def all_components(
-    base: SyntheticTraining, block: ComponentSettings, device: str = "cpu"
+    base: blocks.SyntheticTraining, block: blocks.ComponentSettings, device: str = "cpu"
 ) -> dict[str, np.ndarray]:
     """E with everything trained, by `E/loss/optimizer`, [D, D]; NaN where it diverged."""
-    matrices, execution = {}, Execution(device)
+    matrices, how = {}, {"execution": Execution(device)}
     rows = draw(base.model, block.documents, block.N, "components", tau=block.tau)
     for loss, rates in block.rates.items():
         runs = [Run(0, optimizer, rate) for optimizer, rate in rates.items()]
-        trained = train_runs(
-            base, rows, runs, "trained", loss, block.steps, OBSERVED["E"], execution=execution
-        )
+        trained = train_runs(base, rows, runs, "trained", loss, block.steps, OBSERVED["E"], **how)
         ends = trained.observed["matrix"][-1]
         ends[trained.diverged_at >= 0] = math.nan
-        for run, E in zip(runs, ends, strict=True):
-            matrices[f"E/{loss}/{run.optimizer}"] = E.numpy()
+        matrices |= {f"E/{loss}/{r.optimizer}": E.numpy() for r, E in zip(runs, ends, strict=True)}
     return matrices
 
 
-def gap_grid(words: TopicModelSettings, grid: GapGridSettings) -> pd.DataFrame:
+def gap_grid(words: blocks.TopicModelSettings, grid: blocks.GapGridSettings) -> pd.DataFrame:
     """Gaps of W_V and E at their optima without weight decay, for every setting and seed.
 
     One number at a time is changed to those of the grid. Exactly the proportion p_m of the words is
@@ -129,36 +111,27 @@ def gap_grid(words: TopicModelSettings, grid: GapGridSettings) -> pd.DataFrame:
 
     Returns:
         Rows `parameter` (W_V or E), `varied` (base, or what differs from it), `v`, `T`, `p_m`,
-        `p_c`, `tau`, `seed`, `gap`, `theory` (the theorems'), `expected` (the exact one for W_V in
-        documents of this length), `off` (how far such documents may take the gap).
+        `p_c`, `tau`, `seed`, `gap`, `theory`, `off` (how far documents of the fewest words may take
+        the gap of W_V from the theorem's, which has infinitely long ones).
     """
+    same = {name: getattr(words, name) for name in ("v", "T", "p_m", "p_c")} | {"tau": grid.tau}
+    settings = [{"varied": "base"} | same]
+    for name in same:
+        values = grid.taus if name == "tau" else getattr(grid, name)
+        settings += [{"varied": name} | same | {name: value} for value in values]
     gaps = []
-    for varied, model, tau in _settings(words, grid):
-        setting = {name: getattr(model, name) for name in ("v", "T", "p_m", "p_c")}
-        setting |= {"varied": varied, "tau": tau, "theory": closed_form.theory_gap(model)}
-        setting["expected"] = closed_form.gap_at_length(model, tau, grid.N)
-        setting["off"] = closed_form.off_by_length(model, tau, grid.N)
+    for setting in settings:
+        changed = {name: setting[name] for name in ("v", "T", "p_m", "p_c")}
+        model = words.model_copy(update=changed | {"selection": "proportion"})
+        vocabulary, theory = Vocabulary(model.T, model.v), closed_form.theory_gap(model)
+        shortest = (grid.N[0], grid.N[0])
+        setting["off"] = abs(closed_form.gap_at_length(model, setting["tau"], shortest) - theory)
         for seed in range(grid.seeds):
-            rows = draw(model, grid.documents, grid.N, "gap grid", tau=tau, seed=seed)
-            moments = closed_form.moments(rows)
-            optima = {
-                "W_V": closed_form.ridge_value(moments, 0.0),
-                "E": closed_form.ridge_embedding(moments, 0.0, model.T),
-            }
-            for parameter, optimum in optima.items():
-                gap = float(closed_form.gap(Vocabulary(model.T, model.v), optimum))
-                gaps.append(setting | {"seed": seed, "parameter": parameter, "gap": gap})
+            of = {"tau": setting["tau"], "seed": seed}
+            moments = closed_form.moments(draw(model, grid.documents, grid.N, "gap grid", **of))
+            W_V = closed_form.ridge_value(moments, 0.0)
+            E = closed_form.ridge_embedding(moments, 0.0, model.T)
+            for parameter, optimum in (("W_V", W_V), ("E", E)):
+                found = {"parameter": parameter, "gap": float(closed_form.gap(vocabulary, optimum))}
+                gaps.append(setting | found | {"seed": seed, "theory": theory})
     return pd.DataFrame(gaps)
-
-
-def _settings(
-    words: TopicModelSettings, grid: GapGridSettings
-) -> Iterator[tuple[str, TopicModelSettings, int]]:
-    """What differs, the words and their masking, tau."""
-    base = words.model_copy(update={"selection": "proportion"})
-    yield "base", base, grid.tau
-    for name in ("v", "T", "p_m", "p_c"):
-        for value in getattr(grid, name):
-            yield name, base.model_copy(update={name: value}), grid.tau
-    for tau in grid.taus:
-        yield "tau", base, tau

@@ -41,11 +41,11 @@ def shapes(embedding: EmbeddingKind, D: int) -> dict[str, tuple[int, ...]]:
     return {"W_K": (D, D), "W_Q": (D, D), "W_V": (D, D)} | more[embedding]
 
 
-def images(p: Parameters, embedding: EmbeddingKind) -> tuple[Tensor | None, Tensor | None, Tensor]:
+def images(p: Parameters, embedding: EmbeddingKind) -> tuple[Tensor | None, ...]:
     """Queries W_Q Z, keys W_K Z and contributions U = W_pred W_V Z, each [runs, D, D ids].
 
     Queries and keys are None without `W_Q` among the parameters: attention is uniform. Without
-    `W_V` (embedding `trained`) W_V is the identity.
+    `W_V` U is None; with embedding `trained` W_V is the identity then.
     """
     W_Q, W_K, W_V = (p.get(name) for name in ("W_Q", "W_K", "W_V"))
     if embedding == "one_hot":
@@ -55,25 +55,39 @@ def images(p: Parameters, embedding: EmbeddingKind) -> tuple[Tensor | None, Tens
         U = W_E.mT @ (W_E if W_V is None else W_V @ W_E)
         return (None, None, U) if W_Q is None else (W_Q @ W_E, W_K @ W_E, U)
     # Column t of Z is LayerNorm(e_t + u) = (e_t + u - mean) / sigma_t * gain + shift, where only
-    # e_t and sigma_t depend on t. So Z = diag(gain / sigma) + C^T B with two common vectors C.
+    # e_t and sigma_t depend on t: W Z = W diag(gain / sigma) + (W c) / sigma^T + W shift.
     u, gain, shift = (p[name] for name in ("token_type", "gain", "shift"))
     D = u.shape[-1]
     centred = u - (1 + u.sum(-1, keepdim=True)) / D
     variance = (centred.square().sum(-1, keepdim=True) + 2 * centred + 1) / D
-    scale = (variance + LAYER_NORM_EPSILON).rsqrt()  # 1 / sigma
-    C = torch.stack([centred * gain, shift], -2)
-    B = torch.stack([scale, torch.ones_like(scale)], -2)
+    scale = (variance + LAYER_NORM_EPSILON).rsqrt().unsqueeze(-2)  # 1 / sigma
+    common = torch.stack([centred * gain, shift], -1)
 
-    def image(W: Tensor) -> Tensor:
-        return torch.baddbmm(W * (scale * gain).unsqueeze(-2), (C @ W.mT).mT, B)
+    def image(W: Tensor, bias: Tensor | float = 0.0) -> Tensor:
+        c, plain = (W @ common).split(1, -1)
+        W = torch.addcmul(plain + bias, W, scale * gain.unsqueeze(-2))
+        return torch.addcmul(W, c, scale)
 
-    return image(W_Q) + p["b_Q"].unsqueeze(-1), image(W_K), image(W_V) + p["b_V"].unsqueeze(-1)
+    U = None if W_V is None else image(W_V, p["b_V"].unsqueeze(-1))
+    return image(W_Q, p["b_Q"].unsqueeze(-1)), image(W_K), U
 
 
 def attention_logits(p: Parameters, embedding: EmbeddingKind) -> Tensor:
     """S, [runs, D queries, D keys]."""
     queries, keys, _ = images(p, embedding)
     return (queries.mT @ keys) * keys.shape[-2] ** -0.5
+
+
+class _Contiguous(torch.autograd.Function):
+    """The same matrix, whose gradient is not the transpose of one: all that follows is faster."""
+
+    @staticmethod
+    def forward(ctx: object, matrix: Tensor) -> Tensor:
+        return matrix.view_as(matrix)
+
+    @staticmethod
+    def backward(ctx: object, gradient: Tensor) -> Tensor:
+        return gradient.contiguous()
 
 
 def losses(p: Parameters, batch: Batch, embedding: EmbeddingKind, loss: LossKind) -> Tensor:
@@ -87,10 +101,10 @@ def losses(p: Parameters, batch: Batch, embedding: EmbeddingKind, loss: LossKind
     scores = batch.log_keys
     if queries is not None:
         runs, d, D = queries.shape
-        S = (queries.mT @ keys * d**-0.5).reshape(runs * D, D)
+        S = (_Contiguous.apply(queries).mT @ keys * d**-0.5).reshape(runs * D, D)
         place = batch.query + D * torch.arange(runs, device=S.device).unsqueeze(-1)
         scores = scores + S.index_select(0, place.reshape(-1)).reshape(runs, -1, D)
-    f = scores.softmax(-1) @ U.mT
+    f = scores.softmax(-1) @ _Contiguous.apply(U).mT
     if "b" in p:
         f = f + p["b"].unsqueeze(-2)
     weight = batch.targets.sum(-1, keepdim=True)  # masked positions behind each row

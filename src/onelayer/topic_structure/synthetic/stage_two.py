@@ -13,28 +13,13 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import minimize
 
-from onelayer.ensemble.execution import Execution
-from onelayer.settings.topic_structure_synthetic import (
-    RatioOverTSettings,
-    StageTwoSettings,
-    SyntheticTraining,
-    TopicModelSettings,
-)
-from onelayer.topic_structure.synthetic.attention import correct_topics, pair_averages
+from onelayer.settings import topic_structure_synthetic as blocks
 from onelayer.topic_structure.synthetic.closed_form import stage_one_optimum
 from onelayer.topic_structure.synthetic.data import MASK, SPECIAL, CountRows, Vocabulary, draw
-from onelayer.topic_structure.synthetic.model import attention_logits
-from onelayer.topic_structure.synthetic.train import Run, train_runs
 
-# Between this and its inverse alpha and beta are looked for: far beyond any optimum, and finite
-# where the loss does not depend on one of them.
-LEAST = float(np.exp(-6))
-
-
-def ratios(vocabulary: Vocabulary, alpha: float, beta: float) -> dict[str, float]:
-    """`alpha`, `beta` and `ratio`: the theorem's average same-topic over different-topic weight."""
-    ratio = (vocabulary.v - 1) / vocabulary.v * alpha + beta / vocabulary.v
-    return {"alpha": float(alpha), "beta": float(beta), "ratio": float(ratio)}
+# alpha and beta are looked for between exp(-6) and exp(6): far beyond any optimum, and finite where
+# the loss does not depend on one of them.
+MOST = 6.0
 
 
 class TiedLoss:
@@ -52,108 +37,72 @@ class TiedLoss:
         masses = keys @ vocabulary.membership  # [rows, T]
         self.targets = targets @ vocabulary.membership
         self.weight = targets.sum(1)
-        self.topic = vocabulary.topic[query]
+        topic = vocabulary.topic[query]
         self.same_word = keys[row, query]
-        self.same = masses[row, self.topic] - self.same_word
+        self.same = masses[row, topic] - self.same_word
         self.total = keys.sum(1)
         first = SPECIAL + vocabulary.v * np.arange(vocabulary.T)
-        self.blocks = W_V[np.ix_(first, first)]  # [T of the output, T of the key]
+        blocks = W_V[np.ix_(first, first)]  # [T of the output, T of the key]
         mask_part = np.outer(keys[:, MASK], W_V[first, MASK])
-        self.plain = masses @ self.blocks.T + mask_part  # alpha = beta = 1
+        self.plain = masses @ blocks.T + mask_part  # alpha = beta = 1
+        self.column = blocks.T[topic]  # what one more unit of the query's topic adds
 
     def __call__(self, logs: np.ndarray) -> tuple[float, np.ndarray]:
         """Loss and gradient at (log alpha, log beta)."""
         alpha, beta = np.exp(logs)
-        column = self.blocks.T[self.topic]  # what one more unit of the query's topic adds
         more = (alpha - 1) * self.same + (beta - 1) * self.same_word
         Z = self.total + more
-        f = (self.plain + more[:, None] * column) / Z[:, None]
+        f = (self.plain + more[:, None] * self.column) / Z[:, None]
         residual = 2 * (self.weight[:, None] * self.v * f - self.targets)
         loss = self.weight * (self.v * (f * f).sum(1) + 1) - 2 * (self.targets * f).sum(1)
-        slope = (residual * (column - f)).sum(1) / Z  # d loss / d more
+        slope = (residual * (self.column - f)).sum(1) / Z  # d loss / d more
         n = self.weight.sum()
         gradient = np.array([alpha * (slope @ self.same), beta * (slope @ self.same_word)])
         return loss.sum() / n, gradient / n
 
 
 def optimal_attention(vocabulary: Vocabulary, rows: CountRows) -> dict[str, float]:
-    """`ratios` of the least `TiedLoss`, by L-BFGS in the logarithms of alpha and beta."""
-    most = -float(np.log(LEAST))
-    least = minimize(
-        TiedLoss(vocabulary, rows, stage_one_optimum(vocabulary, rows)),
-        np.zeros(2),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[(-most, most)] * 2,
-        options={"ftol": 1e-14, "gtol": 1e-10},
-    )
-    return ratios(vocabulary, *np.exp(least.x))
+    """`alpha` and `beta` of the least `TiedLoss`, and the theorem's `ratio` of weights.
+
+    By L-BFGS in the logarithms of alpha and beta.
+    """
+    loss = TiedLoss(vocabulary, rows, stage_one_optimum(vocabulary, rows))
+    how = {"method": "L-BFGS-B", "bounds": [(-MOST, MOST)] * 2}
+    least = minimize(loss, np.zeros(2), jac=True, options={"ftol": 1e-14, "gtol": 1e-10}, **how)
+    alpha, beta = map(float, np.exp(least.x))
+    v = vocabulary.v
+    return {"alpha": alpha, "beta": beta, "ratio": (v - 1) / v * alpha + beta / v}
 
 
-def ratio_over_tau(
-    base: SyntheticTraining,
-    block: StageTwoSettings,
-    device: str = "cpu",
+def optimal_ratios(
+    words: blocks.TopicModelSettings,
+    block: blocks.StageTwoSettings,
+    over_T: blocks.RatioOverTSettings,
     progress: Callable[..., Iterable] = iter,
 ) -> pd.DataFrame:
-    """The optimal same-topic ratio for each tau, and the ratio that training K and Q reaches.
+    """The optimal same-topic ratio over tau, in short and long documents, and over T.
+
+    Over T exactly the proportion p_m of the words is selected.
 
     Returns:
-        Rows `documents` (short or long), `method` (optimum or trained), `T`, `tau`, `seed`,
-        `alpha`, `beta`, `ratio`, `diverged_at`.
+        Rows `documents` (short, long or over T), `T`, `tau`, `seed`, `alpha`, `beta`, `ratio`.
     """
-    words, results = base.model, []
-    vocabulary = Vocabulary(words.T, words.v)
-    lengths = {"short": (block.documents, block.N), "long": (block.documents_long, block.N_long)}
-    for tau, seed in progress(list(itertools.product(block.taus, range(block.seeds)))):
-        for name, (documents, N) in lengths.items():
-            rows = draw(words, documents, N, f"stage two {name}", tau=tau, seed=seed)
-            keys = {"documents": name, "T": words.T, "tau": tau, "seed": seed}
-            optimum = {"method": "optimum", "diverged_at": -1} | optimal_attention(vocabulary, rows)
-            results.append(keys | optimum)
-            if name == "short":
-                reached = trained_attention(base, block, rows, seed, device)
-                results.append(keys | {"method": "trained"} | reached)
-    return pd.DataFrame(results)
-
-
-def trained_attention(
-    base: SyntheticTraining,
-    block: StageTwoSettings,
-    rows: CountRows,
-    seed: int,
-    device: str = "cpu",
-) -> dict[str, float]:
-    """`ratios` of average attention on the first documents, W_K and W_Q alone being trained."""
-    vocabulary = Vocabulary(base.model.T, base.model.v)
-    frozen = {"W_V": stage_one_optimum(vocabulary, rows)}
-    trained = train_runs(
-        base,
-        rows,
-        [Run(seed, "adam", block.learning_rate)],
-        "one_hot",
-        "squared",
-        block.steps,
-        lambda p: {"S": attention_logits(p, "one_hot")},
-        frozen=frozen,
-        execution=Execution(device),
-    )
-    S, counts = trained.observed["S"][-1].double().numpy(), rows.keys[:300].astype(np.float64)
-    [(word, topic, different)] = pair_averages(S, counts, correct_topics(vocabulary), 100)
-    reached = ratios(vocabulary, topic / different, word / different)
-    return reached | {"diverged_at": int(trained.diverged_at[0])}
-
-
-def ratio_over_topics(words: TopicModelSettings, block: RatioOverTSettings) -> pd.DataFrame:
-    """The optimal same-topic ratio over tau and T; exactly the proportion p_m is selected.
-
-    Returns:
-        Rows `T`, `tau`, `seed`, `alpha`, `beta`, `ratio`.
-    """
+    chosen = words.model_copy(update={"selection": "proportion"})
+    # what documents are called here and in their seeds; words, how many documents, their lengths
+    kinds = {
+        "short": ("stage two short", words, block.documents, block.N),
+        "long": ("stage two long", words, block.documents_long, block.N_long),
+        "over T": ("over T", chosen, over_T.documents, over_T.N),
+    }
+    points = [
+        *itertools.product(("short", "long"), [words.T], block.taus, range(block.seeds)),
+        *itertools.product(["over T"], over_T.T, over_T.taus, range(over_T.seeds)),
+    ]
     results = []
-    for T, tau, seed in itertools.product(block.T, block.taus, range(block.seeds)):
-        model = words.model_copy(update={"T": T, "selection": "proportion"})
-        rows = draw(model, block.documents, block.N, "over T", tau=tau, seed=seed)
-        best = optimal_attention(Vocabulary(T, words.v), rows)
-        results.append({"T": T, "tau": tau, "seed": seed} | best)
+    for kind, T, tau, seed in progress(points):
+        use, model, documents, N = kinds[kind]
+        model = model.model_copy(update={"T": T})
+        rows = draw(model, documents, N, use, tau=tau, seed=seed)
+        keys = {"documents": kind, "T": T, "tau": tau, "seed": seed}
+        results.append(keys | optimal_attention(Vocabulary(T, words.v), rows))
     return pd.DataFrame(results)

@@ -1,7 +1,7 @@
 """Means over runs and the worst of several: the rows that the synthetic tables share."""
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -45,15 +45,10 @@ def one_of_several(values: np.ndarray, several: int) -> dict:
     return estimate | {"low": estimate["value"] - half, "high": estimate["value"] + half}
 
 
-def extreme(estimates: Mapping[Hashable, Mapping], side: int) -> tuple[Hashable, dict]:
-    """Of several estimates the least (side 1) or the largest (-1): its key, and it as a row.
+def extreme(points: pd.DataFrame, keys: str | list[str], column: str, side: int) -> dict:
+    """Of a column's means by the values of keys the least (side 1) or the largest (-1), as a row.
 
     It stands for all: its interval reaches as far as that of any of them.
     """
-    place, estimate = worst(list(estimates.values()), side)
-    return list(estimates)[place], estimated(estimate)
-
-
-def means_by(points: pd.DataFrame, keys: str | list[str], column: str, least: float = -math.inf):
-    """The mean of a column, with its interval, by the values of keys."""
-    return {key: mean(part[column], least) for key, part in points.groupby(keys, sort=False)}
+    means = [mean(part[column]) for _, part in points.groupby(keys, sort=False)]
+    return estimated(worst(means, side)[1])

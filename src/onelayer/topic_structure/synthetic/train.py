@@ -39,19 +39,18 @@ def initial_parameters(
     start, scale = {}, D**-0.5
     for name, shape in shapes(embedding, D).items():
         uniform = random.uniform(*shape, use=f"initial {name}", dtype=dtype)
-        if name in ("b", "shift") or (name.startswith("b_") and noise is not None):
-            start[name] = torch.zeros_like(uniform)
-        elif name == "gain":
+        normal = random.normal(*shape, use=f"initial {name}", dtype=dtype)
+        if name == "gain":
             start[name] = torch.ones_like(uniform)
+        elif name in ("b", "shift") or (name.startswith("b_") and noise is not None):
+            start[name] = torch.zeros_like(uniform)
         elif name == "token_type":
-            start[name] = random.normal(*shape, use=f"initial {name}", dtype=dtype)
+            start[name] = normal
         elif noise is not None:
             width = torch.tensor(noise, dtype=dtype).to(uniform.device)
             start[name] = uniform * width.reshape(-1, *[1] * len(shape))
-        elif name == "W_E":
-            start[name] = random.normal(*shape, use=f"initial {name}", dtype=dtype) * scale
         else:
-            start[name] = (2 * uniform - 1) * scale
+            start[name] = (normal if name == "W_E" else 2 * uniform - 1) * scale
     return start
 
 
@@ -98,9 +97,8 @@ class Batches:
         row = to_device(row, self.device)
         if self.group is not None:
             row = row[self.group]
-        return Batch(
-            _rows(self.log_keys, self.document[row]), self.query[row], _rows(self.targets, row)
-        )
+        log_keys = _rows(self.log_keys, self.document[row])
+        return Batch(log_keys, self.query[row], _rows(self.targets, row))
 
 
 def _rows(table: Tensor, index: Tensor) -> Tensor:
@@ -144,21 +142,19 @@ def train_runs(
         base: documents in a step, and most runs in one tensor program.
         rows, runs: documents and runs; initial noise either for all runs or for none.
         embedding, loss, steps: as of `model.losses`; updates.
-        observe: parameters, frozen ones too, -> tensors to keep.
+        observe: trained parameters -> tensors to keep.
         observe_at: after how many updates; the end by default.
         only: the one parameter that is there; else all but `frozen`, and b of `one_hot`, which the
             authors freeze at 0.
         frozen: matrices [D, D] that are given and not trained.
         execution: where; its identity must say which documents and which training these are.
     """
-    given = {
-        name: to_device(matrix, execution.device).to(torch.float32)
-        for name, matrix in frozen.items()
-    }
+    given = {name: to_device(W, execution.device).float() for name, W in frozen.items()}
 
-    def whole(trained: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    def loss_of(trained: dict[str, Tensor], batch: Batch) -> Tensor:
         count = len(next(iter(trained.values())))
-        return {**trained, **{name: W.expand(count, -1, -1) for name, W in given.items()}}
+        all_of = trained | {name: W.expand(count, -1, -1) for name, W in given.items()}
+        return losses(all_of, batch, embedding, loss)
 
     def build(part: slice) -> Ensemble:
         chosen = runs[part]
@@ -168,25 +164,18 @@ def train_runs(
         start = initial_parameters(random, embedding, rows.keys.shape[1], noise)
         fixed = {*frozen, *["b"] * (embedding == "one_hot")}
         names = [only] if only else [name for name in start if name not in fixed]
+        optimizer = Optimizer(
+            [run.optimizer for run in chosen],
+            lr=[run.learning_rate for run in chosen],
+            weight_decay=[run.weight_decay for run in chosen],
+        )
         return Ensemble(
             {name: start[name] for name in names},
             Batches(rows, seeds, base.batch, execution.device),
-            Optimizer(
-                [run.optimizer for run in chosen],
-                lr=[run.learning_rate for run in chosen],
-                weight_decay=[run.weight_decay for run in chosen],
-            ),
-            loss=lambda trained, batch: losses(whole(trained), batch, embedding, loss),
+            optimizer,
+            loss=loss_of,
             labels=[run.label for run in chosen],
         )
 
-    return train_in_chunks(
-        build,
-        len(runs),
-        base.chunk,
-        steps,
-        observe=lambda trained: observe(whole(trained)),
-        observe_at=tuple(observe_at) or (steps,),
-        loss_every=10,
-        execution=execution,
-    )
+    looks = {"observe": observe, "observe_at": tuple(observe_at) or (steps,), "loss_every": 10}
+    return train_in_chunks(build, len(runs), base.chunk, steps, execution=execution, **looks)
