@@ -25,7 +25,7 @@ ENDINGS: dict[Format, tuple[str, ...]] = {  # of files that are taken out of a f
     "csv": (".csv", ".csv.gz"),
     "text": (".txt",),
     "lines": (".txt",),
-    "wikitext": (".parquet", ".txt", ".tokens"),
+    "wikitext": (".parquet", ".txt", ".tokens", ".raw"),
 }
 SINGLE: tuple[Format, ...] = ("lead-sections", "mediawiki-xml")  # read one file
 NAMED: tuple[Format, ...] = ("parquet", "json", "csv")  # have columns
@@ -74,19 +74,19 @@ class CorpusSettings(Block):
 
     @model_validator(mode="after")
     def _files_fit_the_format(self) -> "CorpusSettings":
-        format, paths = self.parse.format, self.paths
-        if isinstance(self.source, DiskFiles):
-            named = ", ".join(self.source.paths)
-            if not paths:
-                ends = ", ".join(ENDINGS[format])
-                raise ValueError(f"paths: no file of {named} ends in {ends} (format {format})")
-            if len(set(paths)) < len(paths):
-                raise ValueError("paths: a file is named twice")
-            if len(paths) > 1 and format in SINGLE:
-                raise ValueError(f"format {format} reads one file, {len(paths)} are given")
-        if isinstance(self.source, HubDataset) and format in SINGLE:
+        format, paths, fault = self.parse.format, self.paths, None
+        if isinstance(self.source, DiskFiles) and not paths:
+            named, ends = ", ".join(self.source.paths), ", ".join(ENDINGS[format])
+            fault = f"paths: no file of {named} ends in {ends} (format {format})"
+        elif len(set(paths)) < len(paths):
+            fault = "paths: a file is named twice"
+        elif len(paths) > 1 and format in SINGLE:
+            fault = f"format {format} reads one file, {len(paths)} are given"
+        elif isinstance(self.source, HubDataset) and format in SINGLE:
             others = ", ".join(name for name in get_args(Format) if name not in SINGLE)
-            raise ValueError(f"format {format} is of files; of a dataset: {others}")
-        if self.parse.columns and format not in NAMED:
-            raise ValueError(f"parse.columns: format {format} has no columns to name")
+            fault = f"format {format} is of files; of a dataset: {others}"
+        elif self.parse.columns and format not in NAMED:
+            fault = f"parse.columns: format {format} has no columns to name"
+        if fault:
+            raise ValueError(fault)
         return self
