@@ -69,10 +69,8 @@ def _with_text(articles: Iterable[Article], source: str) -> Iterator[Article]:
         if not text.strip():
             empty.append(title or article_id)
         elif (first := numbers.setdefault(article_id, number)) != number:
-            raise OnelayerError(
-                f"{source}: articles {first} and {number} have the same id {article_id!r}; ids "
-                "must differ"
-            )
+            same = f"articles {first} and {number} have the same id {article_id!r}"
+            raise OnelayerError(f"{source}: {same}; ids must differ")
         else:
             yield article
     if not numbers:
@@ -86,11 +84,7 @@ def _hash(article_id: str) -> bytes:
 
 
 def read_column(path: Path, column: str = "text") -> Iterator[str | None]:
-    """One column of a corpus, row after row; no more than a batch of it is in memory.
-
-    Raises:
-        OnelayerError: the file is no Parquet, or lacks the column.
-    """
+    """One column of a corpus, row after row; no more than a batch of it is in memory."""
     with _opened(path, [column]) as file:
         for batch in file.iter_batches(BATCH, columns=[column]):
             yield from batch.column(0).to_pylist()

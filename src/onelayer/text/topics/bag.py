@@ -36,22 +36,25 @@ class Bag:
 
 
 def count_words(
-    texts: Iterable[str], settings: WordSettings, known: Callable[[str], bool] = lambda word: True
+    texts: Iterable[str],
+    settings: WordSettings,
+    known: Callable[[str], bool] = lambda word: True,
+    scratch: Path | None = None,
 ) -> Bag:
     """Count the words that a topic model should see; texts are read once.
 
     A word is a lower-cased run of at least `min_letters` letters, no stop word (gensim's list),
     used by `min_documents` articles or more and by at most `max_document_share` of them, `known`
     (to every tokenizer as one piece), and among the `max_words` most widespread of such words.
-    Which words these are is known at the end; until then counts of all words wait on the disk, so
-    that memory grows with the words that are kept alone: 8 bytes for each word of an article.
+    Which words these are is known at the end; until then counts of all words wait in a file in
+    `scratch`, so that memory grows with the words that are kept alone.
 
     Raises:
         OnelayerError: no word is left; the line says after which condition.
     """
     ids: dict[str, int] = {}
     texts, lengths = iter(texts), []
-    with tempfile.TemporaryFile() as waiting:
+    with tempfile.TemporaryFile(dir=scratch) as waiting:
         while batch := list(itertools.islice(texts, BATCH)):
             pairs = array("i")  # a word, how often; document after document
             for text in batch:
@@ -69,18 +72,12 @@ def count_words(
         chosen = _chosen(ids, documents, len(lengths), settings, known)
         columns = [ids[word] for word in chosen]
         vocabulary = {"documents": documents[columns], "occurrences": occurrences[columns]}
-        column = np.full(len(ids), -1, np.int32)
-        column[columns] = np.arange(len(chosen))
-        kept = np.empty((2, vocabulary["documents"].sum()), np.int32)
-        ends, filled = [np.zeros(1, np.int64)], 0
+        parts = []
         for pairs, of in _batches(waiting, lengths):
-            column_of = column[pairs[:, 0]]
-            place = np.flatnonzero(column_of >= 0)
-            kept[:, filled : filled + len(place)] = column_of[place], pairs[place, 1]
-            ends.append(filled + np.searchsorted(place, np.cumsum(of)))
-            filled += len(place)
-    arrays = kept[1], kept[0], np.concatenate(ends)
-    counts = scipy.sparse.csr_matrix(arrays, shape=(len(lengths), len(chosen)))
+            arrays = pairs[:, 1], pairs[:, 0], np.cumsum([0, *of])
+            part = scipy.sparse.csr_matrix(arrays, shape=(len(of), len(ids)))
+            parts.append(part[:, columns])
+    counts = scipy.sparse.vstack(parts, format="csr")
     counts.sort_indices()
     return Bag(pd.DataFrame({"word": chosen} | vocabulary), counts)
 
@@ -93,14 +90,8 @@ def _batches(waiting: BinaryIO, lengths: list[int]) -> Iterator[tuple[np.ndarray
         yield np.fromfile(waiting, np.int32, 2 * sum(of)).reshape(-1, 2), of
 
 
-def _chosen(
-    ids: dict[str, int],
-    documents: np.ndarray,
-    articles: int,
-    settings: WordSettings,
-    known: Callable[[str], bool],
-) -> list[str]:
-    """The words that count, alphabetically."""
+def _chosen(ids, documents, articles: int, settings: WordSettings, known) -> list[str]:
+    """The words that count, alphabetically; `documents` says in how many articles each id is."""
     # All of gensim comes with it, which takes longer to load than many a corpus to count.
     from gensim.parsing.preprocessing import STOPWORDS
 
