@@ -384,7 +384,11 @@ def test_a_folder_is_its_files_in_order_of_their_paths(tmp_path) -> None:
         ({"dataset": "tiny/corpus"}, {"format": "json"}, "40 hexadecimal digits of a commit"),
         (HUB | {"dataset": "corpus"}, {"format": "json"}, "source.hub.dataset"),
         (HUB | {"splt": "x"}, {"format": "json"}, "unknown key 'splt' .did you mean 'split'"),
-        (HUB, {"format": "mediawiki-xml"}, "format mediawiki-xml is of files; of a dataset: text, lines, wiki"),
+        (
+            HUB,
+            {"format": "mediawiki-xml"},
+            "format mediawiki-xml is of files; of a dataset: text, lines, wiki",
+        ),
         (WHEEL | {"sha256": "0"}, {"format": "json"}, "source.wheel.sha256"),
         (WHEEL, {"format": "jsn"}, "parse.format"),
         (WHEEL, {"format": "text", "columns": {"text": "a"}}, "format text has no columns to name"),

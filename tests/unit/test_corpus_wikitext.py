@@ -54,6 +54,13 @@ def test_a_line_that_is_no_whole_title_is_text(tmp_path, line) -> None:
     assert len(found) == 1 and "more" in found[0][2]
 
 
+@pytest.mark.parametrize("around", [["", "text"], ["text", ""]])
+def test_a_formula_that_looks_like_a_title_has_text_beside_it(tmp_path, around) -> None:
+    before, after = around
+    lines = [*TOWER, before, " = 2 = ", after, ""]
+    assert [title for _, title, *_ in read(plain(tmp_path / "a", lines))] == ["Tower Building"]
+
+
 def test_wikitext_is_the_same_as_parquet_and_cut_anywhere_into_files(tmp_path) -> None:
     whole = read(plain(tmp_path / "whole", VALKYRIA + TOWER + TOWER))
     assert [article_id for article_id, *_ in whole][1:] == ["Tower Building", "Tower Building (2)"]

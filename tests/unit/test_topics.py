@@ -15,6 +15,7 @@ from onelayer.settings.topics import AmbiguitySettings, LdaSettings, Threshold, 
 from onelayer.text.topics.ambiguity import filter_ambiguous_words
 from onelayer.text.topics.bag import Bag, count_words, read_bag, write_bag
 from onelayer.text.topics.lda import (
+    Topics,
     document_topics,
     fit_topics,
     read_topics,
@@ -203,9 +204,22 @@ def test_topics_are_judged_in_the_half_that_they_were_not_fitted_to() -> None:
     bag = Bag(vocabulary, scipy.sparse.csr_matrix(counts))
     found = held_out_coherence(bag, lda(passes=30, chunksize=20), [0, 1], 5)
     assert found == pytest.approx(1)
-    swapped = counts.copy()
-    swapped[halves(80, 0)[1]] = 3  # all words meet in the half that judges
-    assert held_out_coherence(Bag(vocabulary, scipy.sparse.csr_matrix(swapped)), lda(), [0], 5) == 1
+    _, other = halves(80, 0)
+    counts[other] = np.eye(10, dtype=np.int32)[other % 10]  # there no two words meet
+    apart = Bag(vocabulary, scipy.sparse.csr_matrix(counts))
+    assert held_out_coherence(apart, lda(), [0], 5) == -1
+
+
+def test_each_half_has_a_topic_model_of_its_own_seed(monkeypatch) -> None:
+    seeds = []
+
+    def fit(half: Bag, settings: LdaSettings, **_: object) -> Topics:
+        seeds.append(settings.seed)
+        return fit_topics(half, settings)
+
+    monkeypatch.setattr("onelayer.text.topics.quality.fit_topics", fit)
+    held_out_coherence(count_words(planted(40)[0], LOOSE), lda(), [3, 5], 5)
+    assert seeds == [3, 5]
 
 
 # The ambiguity filter.
@@ -221,6 +235,7 @@ def kept(overlap: str, **threshold) -> dict[int, str]:
 
 def test_ties_in_probability_go_to_the_first_word() -> None:
     assert top_words(np.array([[0.25, 0.25, 0.4, 0.1]]), 3).tolist() == [[2, 0, 1]]
+    assert top_words(np.full((2, 100), 0.01), 100).tolist() == [list(range(100))] * 2
 
 
 def test_overlapping_topics_share_words_and_disjoint_ones_do_not() -> None:
