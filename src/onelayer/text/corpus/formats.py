@@ -80,17 +80,18 @@ def _values(row: Mapping, names: Mapping[str, str], where: str) -> dict[str, str
             fault = f"holds {kind}, not text or numbers"
         elif column == "id" and value is None and name in row:
             fault = "holds nothing; give all an id, or none"
-        try:
-            values[column] = None if value is None else str(value)
-            (values[column] or "").encode()  # JSON can hold halves of characters
-        except ValueError as error:  # a number of more digits than Python writes, too
-            fault = fault or f"holds no text ({error})"
+        else:
+            try:
+                values[column] = None if value is None else str(value)
+                (values[column] or "").encode()  # JSON can hold halves of characters
+            except ValueError as error:  # a number of more digits than Python writes, too
+                fault = f"holds no text ({error})"
         if fault:
             raise OnelayerError(f"{where}: column {name} {fault}")
     return values
 
 
-def lead_section_rows(path: Path, *_: object) -> list[dict]:
+def lead_rows(path: Path, *_: object) -> list[dict]:
     """Lead sections of Wikipedia's vital articles, `{title: {title, extract, topic}}`."""
     try:
         return [
@@ -105,12 +106,7 @@ def lead_section_rows(path: Path, *_: object) -> list[dict]:
         ) from None
 
 
-ROWS = {
-    "parquet": parquet_rows,
-    "json": json_rows,
-    "csv": csv_rows,
-    "lead-sections": lead_section_rows,
-}
+ROWS = {"parquet": parquet_rows, "json": json_rows, "csv": csv_rows, "lead-sections": lead_rows}
 
 
 def lines_of_wikitext(path: Path) -> Iterator[str]:
