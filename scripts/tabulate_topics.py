@@ -1,5 +1,6 @@
 """The table of topics: their most probable words, and how good the topic model is."""
 
+import numpy as np
 import pandas as pd
 
 from onelayer.evidence.tables import EMPTY, number, tidy
@@ -31,43 +32,40 @@ QUALITY = {  # and how many digits readers see
 
 
 def nominal(thresholds: list[Threshold], vocabulary: int) -> str:
-    """What the thresholds are beside the paper's: neither the same share nor the same count."""
+    """The thresholds beside the paper's, which are neither the same shares nor the same counts."""
     here = [
-        f"{each.label} ({each.words_kept(vocabulary) / vocabulary:.2g} of the vocabulary) beside "
-        f"its {each.published:g}"
+        f"{each.label} ({each.words_kept(vocabulary) / vocabulary:.2g} of the vocabulary) for the "
+        f"paper's {each.published or EMPTY}"
         for each in thresholds
-        if each.published
     ]
     return (
-        f"Words kept of a topic: {'; '.join(here) or 'nothing published beside'}. "
-        "Where the shares differ the paper's threshold is nominal: of its larger vocabulary they "
-        "keep about 50, 100 and 200 words."
+        f"Words kept of a topic: {'; '.join(here)}. Where the two shares differ the paper's "
+        "threshold is nominal: it keeps about 50, 100 or 200 words a topic, of a larger vocabulary."
     )
 
 
 def for_readers(words: pd.DataFrame, quality: pd.DataFrame) -> pd.DataFrame:
     """One row per topic, most prevalent first; then one per measure of quality."""
     topics = words.sort_values("rank").groupby("topic")
-    shown = topics[["prevalence", "npmi", "label", "label_share"]].first()
-    shown["most probable words"] = topics["word"].agg(", ".join)
-    shown = shown.reset_index().sort_values(["prevalence", "topic"], ascending=[False, True])
+    first = topics.first().reset_index()
+    first = first.sort_values(["prevalence", "topic"], ascending=[False, True], ignore_index=True)
     human = [
-        f"{row.label} ({row.label_share:.0%})" if isinstance(row.label, str) else EMPTY
-        for row in shown.itertuples()
+        f"{label} ({share:.0%})"
+        for label, share in zip(first["label"], first["label_share"], strict=True)
     ]
-    shown = shown.drop(columns=["label", "label_share"]).rename(columns={"npmi": "NPMI"})
-    shown["prevalence"], shown["NPMI"] = (
-        shown["prevalence"].map("{:.1%}".format),
-        shown["NPMI"].map(number),
-    )
-    shown["human topic"] = human
+    shown = {
+        "topic": first["topic"],
+        "prevalence": first["prevalence"].map("{:.1%}".format),
+        "NPMI": first["npmi"].map(number),
+        "most probable words": first["topic"].map(topics["word"].agg(", ".join)),
+        "human topic": np.where(first["label"].notna(), human, EMPTY),
+    }
     told = [
         f"{QUALITY[row.quantity][0]}: {number(row.value, QUALITY[row.quantity][1])}"
         for row in quality.itertuples()
     ]
-    return pd.concat([shown, pd.DataFrame({"topic": "all", "most probable words": told})]).fillna(
-        ""
-    )
+    told = pd.DataFrame({"topic": "all", "most probable words": told})
+    return pd.concat([pd.DataFrame(shown), told]).fillna("")
 
 
 with job(snakemake) as step:

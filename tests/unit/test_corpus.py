@@ -224,6 +224,7 @@ def test_what_is_not_utf8_is_said_so(tmp_path, format, content, byte) -> None:
         ('{"text": ["x"]}', "row 1: column text holds list, not text"),
         ('{"text": "x", "id": {}}', "row 1: column id holds dict, not text or numbers"),
         ('{"text": "x", "id": null}', "row 1: column id holds nothing; give all an id, or none"),
+        ('{"text": "x", "id": ""}', "row 1: column id holds nothing"),
         ('{"text": "\\ud800"}', "row 1: column text holds no text"),
         ("null", "line 2 holds NoneType; a row is an object"),
     ],

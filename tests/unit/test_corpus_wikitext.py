@@ -48,7 +48,10 @@ def test_wikitext_is_split_at_titles_alone(tmp_path) -> None:
     ]
 
 
-@pytest.mark.parametrize("line", [" = foo", " = foo =", "= foo = ", "x = y", " = = foo = = "])
+@pytest.mark.parametrize(
+    "line",
+    [" = foo", " = foo =", "= foo = ", "x = y", " = = foo = = ", " = = foo = ", " = foo = = "],
+)
 def test_a_line_that_is_no_whole_title_is_text(tmp_path, line) -> None:
     found = read(plain(tmp_path / "a", [*TOWER, line, "", "more", ""]))
     assert len(found) == 1 and "more" in found[0][2]

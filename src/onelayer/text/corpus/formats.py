@@ -78,7 +78,7 @@ def _values(row: Mapping, names: Mapping[str, str], where: str) -> dict[str, str
             fault = f"holds {kind}, not text"
         elif isinstance(value, list | dict | bytes):
             fault = f"holds {kind}, not text or numbers"
-        elif column == "id" and value is None and name in row:
+        elif column == "id" and value in (None, "") and name in row:
             fault = "holds nothing; give all an id, or none"
         else:
             try:
