@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from onelayer.errors import OnelayerError
-from onelayer.settings.corpus import CorpusSettings, ParseSettings
+from onelayer.settings.corpus import ParseSettings
 from onelayer.text.corpus.articles import (
     COLUMNS,
     read_articles,
@@ -298,7 +298,7 @@ def test_numbers_dates_and_categories_of_parquet_become_text(tmp_path) -> None:
     kinds = [pa.decimal128(5, 1), pa.date32(), pa.float64(), pa.bool_(), pa.null()]
     for kind in kinds:
         ids = {"title": pa.nulls(1, kind), "label": pa.array(["a"]).dictionary_encode()}
-        pq.write_table(pa.table({"text": ["x"]} | ids), tmp_path / "a")
+        pq.write_table(pa.table({"text": ["\ufeffx"]} | ids), tmp_path / "a")
         assert read(tmp_path / "a", format="parquet") == [("0-0", "", "x", "a")]
 
 
@@ -353,52 +353,3 @@ def test_a_file_that_holds_no_articles_is_refused(tmp_path) -> None:
     pd.DataFrame({"id": ["1"], "title": ["A"], "text": ["x"]}).to_parquet(tmp_path / "a")
     with pytest.raises(OnelayerError, match="a: no column label; its columns: id, title, text"):
         read_articles(tmp_path / "a")
-
-
-# Settings.
-
-WHEEL = {"package": "p", "version": "1", "member": "m", "sha256": "0" * 64}
-HUB = {"dataset": "tiny/corpus", "revision": "a" * 40}
-
-
-def corpus(source: dict, **parse: object) -> CorpusSettings:
-    return CorpusSettings(source=source, parse=parse, credit="nobody")
-
-
-def test_a_folder_is_its_files_in_order_of_their_paths(tmp_path) -> None:
-    (tmp_path / "b").mkdir()
-    for name in ("b/1.jsonl", "a.json", "c.txt", ".hidden"):
-        json_lines(tmp_path / name, {"text": name})
-    source = {"paths": [str(tmp_path)]}
-    expected = [str(tmp_path / name) for name in ("a.json", "b/1.jsonl")]
-    assert corpus(source, format="json").paths == expected
-    assert corpus(WHEEL, format="json").paths == corpus(HUB, format="json").paths == []
-    (tmp_path / "d.json").symlink_to("/etc/hostname")
-    with pytest.raises(ValueError, match=r"d\.json is a link out of its folder"):
-        corpus(source, format="json")
-
-
-@pytest.mark.parametrize(
-    ("source", "parse", "message"),
-    [
-        (HUB | {"revision": "main"}, {"format": "json"}, "40 hexadecimal digits of a commit"),
-        ({"dataset": "tiny/corpus"}, {"format": "json"}, "40 hexadecimal digits of a commit"),
-        (HUB | {"dataset": "corpus"}, {"format": "json"}, "source.hub.dataset"),
-        (HUB | {"splt": "x"}, {"format": "json"}, "unknown key 'splt' .did you mean 'split'"),
-        (
-            HUB,
-            {"format": "mediawiki-xml"},
-            "format mediawiki-xml is of files; of a dataset: text, lines, wiki",
-        ),
-        (WHEEL | {"sha256": "0"}, {"format": "json"}, "source.wheel.sha256"),
-        (WHEEL, {"format": "jsn"}, "parse.format"),
-        (WHEEL, {"format": "text", "columns": {"text": "a"}}, "format text has no columns to name"),
-        ({"paths": ["/a.xml", "/b.xml"]}, {"format": "mediawiki-xml"}, "reads one file, 2 are"),
-        ({"paths": ["/a", "/a"]}, {"format": "json"}, "a file is named twice"),
-        ({"paths": ["/proc/sys"]}, {"format": "csv"}, "no file of /proc/sys ends in .csv"),
-        ({"paths": ["/a/{x}"]}, {"format": "json"}, "a path is one line, not empty, and without"),
-    ],
-)
-def test_settings_that_name_no_corpus_are_refused(source, parse, message) -> None:
-    with pytest.raises(ValueError, match=message):
-        corpus(source, **parse)
