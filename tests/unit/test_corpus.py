@@ -262,7 +262,6 @@ def test_a_few_kilobytes_that_stand_for_far_more_are_refused(tmp_path, monkeypat
     monkeypatch.setattr("onelayer.text.untrusted.ALWAYS_TAKEN", 1 << 18)
     repeated = pa.table({"text": pa.array(["word " * 20]).take([0] * 50_000)})
     pq.write_table(repeated, packed, compression="zstd")
-    assert packed.stat().st_size < 1000
     assert "would unpack to" in refused(packed, "parquet")
 
 
