@@ -13,7 +13,7 @@ from onelayer.settings.corpus import ParseSettings
 from onelayer.settings.hub import HubDataset, HubRepository
 from onelayer.text import fetch
 from onelayer.text.corpus.formats import read_corpus
-from onelayer.text.corpus.hub import downloaded
+from onelayer.text.corpus.hub import downloaded, split_files
 from onelayer.text.fetch import Repository, fetch_joined_files, fetch_wheel_files
 from tests.servers import (
     COMMIT,
@@ -267,6 +267,8 @@ def test_a_split_of_a_dataset_arrives_in_order_and_no_code_with_it(hub, tmp_path
     asked = {r.partition("/resolve/")[2] for r in hub.requests if "/resolve/" in r}
     assert asked == {f"{COMMIT}/{name}" for name in SHARDS}
     assert articles(tmp_path, files=["*-00001-of-*"]) == ["three"]
+    wanted = HubDataset(dataset="tiny/corpus", config="20231101.en", revision=COMMIT)
+    assert split_files(wanted, [SHARDS[1], "README.md", SHARDS[0]]) == SHARDS
     hub.files[CORPUS] = {"data/train.jsonl": b'{"text": "a"}\n', "data/test.jsonl": b"{}"}
     assert articles(tmp_path, "json", config=None, revision=COMMIT) == ["a"]
     hub.files[CORPUS] = {"train/a.txt": b"a", "train/b.txt": b"b", "training/c.txt": b"c"}
