@@ -258,7 +258,7 @@ def articles(tmp_path: Path, format: str = "parquet", **settings: object) -> lis
     sums: list[dict] = []
     files = downloaded(HubDataset(**wanted), tmp_path, sums)
     found = [text for _, _, text, _ in read_corpus(files, ParseSettings(format=format))]
-    assert len(sums) >= 1
+    assert len(sums) >= 1 and not list(tmp_path.glob("*.*"))  # no file stays
     return found
 
 
