@@ -255,6 +255,11 @@ def test_a_hub_that_stays_busy_is_given_up(hub, tmp_path) -> None:
         model().fetch("config.json", tmp_path / "out")
 
 
+def test_a_mirrors_password_is_not_said() -> None:
+    said, _ = fetch._explained(ValueError("no answer of https://me:swordfish@mirror"), "a file")
+    assert "no answer of https://mirror" in str(said)
+
+
 def articles(tmp_path: Path, format: str = "parquet", **settings: object) -> list[str]:
     wanted = {"dataset": "tiny/corpus", "config": "20231101.en", "revision": COMMIT} | settings
     sums: list[dict] = []
