@@ -13,7 +13,7 @@ from onelayer.settings.corpus import ParseSettings
 from onelayer.settings.hub import HubDataset, HubRepository
 from onelayer.text import fetch
 from onelayer.text.corpus.formats import read_corpus
-from onelayer.text.corpus.hub import downloaded, split_files
+from onelayer.text.corpus.hub import downloaded
 from onelayer.text.fetch import Repository, fetch_joined_files, fetch_wheel_files
 from tests.servers import (
     COMMIT,
@@ -143,6 +143,15 @@ def test_a_zip_in_parts_is_joined_and_each_part_checked(tmp_path, monkeypatch, a
 
 MODEL, CORPUS = "models/tiny/bert", "datasets/tiny/corpus"
 SHARDS = [f"20231101.en/train-0000{i}-of-00002.parquet" for i in (0, 1)]
+CARD = """---
+configs:
+- config_name: 20231101.en
+  data_files: [{split: train, path: 20231101.en/train-*}]
+- config_name: wikitext
+  data_files: [{split: train, path: wikitext/train-*}, {split: test, path: wikitext/test-*}]
+---
+# A corpus, laid out as wikimedia/wikipedia and Salesforce/wikitext are
+"""
 
 
 def parquet(**columns: list) -> bytes:
@@ -156,7 +165,7 @@ def hub(tmp_path: Path, monkeypatch):
     hub = Hub(files={MODEL: {"config.json": b"{}"}})
     files = {SHARDS[0]: parquet(text=["one", "two"]), SHARDS[1]: parquet(text=["three"])}
     files |= {f"wikitext/{s}-0.parquet": parquet(text=["line"]) for s in ("train", "test")}
-    hub.files[CORPUS] = files | {"README.md": b"# A corpus", "corpus.py": b"boom("}
+    hub.files[CORPUS] = files | {"README.md": CARD.encode(), "corpus.py": b"boom("}
     with serve(hub):
         become_a_client(hub, tmp_path / "home", monkeypatch)
         yield hub
@@ -272,14 +281,10 @@ def articles(tmp_path: Path, format: str = "parquet", **settings: object) -> lis
 def test_a_split_of_a_dataset_arrives_in_order_and_no_code_with_it(hub, tmp_path) -> None:
     assert articles(tmp_path) == ["one", "two", "three"]
     asked = {r.partition("/resolve/")[2] for r in hub.requests if "/resolve/" in r}
-    assert asked == {f"{COMMIT}/{name}" for name in SHARDS}
+    assert asked == {f"{COMMIT}/{name}" for name in ("README.md", *SHARDS)}
     assert articles(tmp_path, files=["*-00001-of-*"]) == ["three"]
-    wanted = HubDataset(dataset="tiny/corpus", config="20231101.en", revision=COMMIT)
-    assert split_files(wanted, [SHARDS[1], "README.md", SHARDS[0]]) == SHARDS
     hub.files[CORPUS] = {"data/train.jsonl": b'{"text": "a"}\n', "data/test.jsonl": b"{}"}
     assert articles(tmp_path, "json", config=None, revision=COMMIT) == ["a"]
-    hub.files[CORPUS] = {"train/a.txt": b"a", "train/b.txt": b"b", "training/c.txt": b"c"}
-    assert articles(tmp_path, "text", config=None) == ["a", "b"]
 
 
 @pytest.mark.parametrize(
@@ -287,10 +292,7 @@ def test_a_split_of_a_dataset_arrives_in_order_and_no_code_with_it(hub, tmp_path
     [
         ({"config": "20231101.eng"}, "no config '20231101.eng' (did you mean '20231101.en'?); it"),
         ({"config": None}, "give its config; it has 20231101.en, wikitext"),
-        (
-            {"split": "tran"},
-            "no file of a split 'tran' in config 20231101.en; it has 20231101.en/t",
-        ),
+        ({"split": "tran"}, "no split 'tran' (did you mean 'train'?) in config 20231101.en; it"),
         ({"files": ["*.json"]}, "no file of split train fits *.json; it has 20231101.en/train-00"),
         ({"format": "csv"}, "train-00000-of-00002.parquet: not UTF-8 at byte "),
     ],
@@ -306,6 +308,9 @@ def test_a_dataset_that_cannot_be_had_is_refused_in_one_line(
 @pytest.mark.parametrize(
     ("file", "content", "message"),
     [
+        ("README.md", CARD.replace("20231101.en/train-*", "https://x.org/a"), "names files outsi"),
+        ("README.md", CARD.replace("20231101.en/train-*", "/etc/passw*"), "cannot tell its files"),
+        ("README.md", "---\nconfigs: [\n---\n", "cannot tell its files"),
         ("../evil", "", "no file can be named '../evil'"),
         ("a\0b", "", r"no file can be named 'a\x00b'"),
         (SHARDS[1], "PAR1 cut off", "train-00001-of-00002.parquet: not a whole parquet file"),
