@@ -15,5 +15,6 @@ with job(snakemake) as step:
         return all(piece_ids(tokenizer, [word]) for tokenizer in tokenizers)
 
     texts = step.progress(read_column(snakemake.input.articles), unit="articles")
-    bag = count_words(texts, WordSettings(**snakemake.params.settings), one_piece)
-    write_bag(bag, step.path("vocabulary"), step.path("counts"))
+    counts = step.path("counts")
+    bag = count_words(texts, WordSettings(**step.settings), one_piece, counts.parent)
+    write_bag(bag, step.path("vocabulary"), counts)

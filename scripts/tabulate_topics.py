@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 
-from onelayer.evidence.intervals import mean
 from onelayer.evidence.tables import EMPTY, number, tidy
 from onelayer.job import job
+from onelayer.settings.topics import Threshold
 
 NOTES = [
     "Most prevalent topic first. 'Human topic': the most frequent one among the articles whose "
@@ -17,6 +17,8 @@ NOTES = [
     "Held out: topics fitted to a random half of the articles, judged in the other half. Half as "
     "much text makes less coherent topics, and a pair of rare words meets less often in it.",
     "Effective number of topics: exp(entropy) of the topics' shares of all articles.",
+    "The topics themselves are fitted to all articles, those that a model is probed on or that its "
+    "pretraining held out among them: they describe a corpus, and are no prediction.",
 ]
 QUALITY = {  # and how many digits readers see
     "nmi": ("NMI with the human topics", 3),
@@ -29,56 +31,56 @@ QUALITY = {  # and how many digits readers see
 }
 
 
-def over_halves(held_out: pd.DataFrame, topics: int) -> dict:
-    """The mean over random halves with its interval.
-
-    Any two halves share half of their articles: the variance of the mean of k is k + 1 times that
-    of as many independent ones (Nadeau & Bengio 2003, as much text in the other half).
-    """
-    found = mean(held_out["value"])
-    value, wider = found["value"], np.sqrt(1 + len(held_out))
-    ends = {end: value + (found[end] - value) * wider for end in ("low", "high")}
-    return {"quantity": "npmi_held_out", "value": value, **ends, "n": topics}
-
-
-def for_readers(words: pd.DataFrame, shares: pd.DataFrame, quality: pd.DataFrame) -> pd.DataFrame:
-    """One row per topic, most prevalent first; then one per measure of quality."""
-    shares = shares.sort_values(["share", "label"], ascending=[False, True])
-    commonest = shares.drop_duplicates("topic")
-    labels = {row.topic: f"{row.label} ({row.share:.0%})" for row in commonest.itertuples()}
-    topics = words.sort_values("rank").groupby("topic")
-    shown = pd.DataFrame(
-        {
-            "prevalence": topics["prevalence"].first(),
-            "NPMI": topics["npmi"].first().map(number),
-            "most probable words": topics["word"].agg(", ".join),
-        }
+def nominal(thresholds: list[Threshold], vocabulary: int) -> str:
+    """The thresholds beside the paper's, which are neither the same shares nor the same counts."""
+    here = [
+        f"{each.label} ({each.words_kept(vocabulary) / vocabulary:.2g} of the vocabulary) for the "
+        f"paper's {each.published or EMPTY}"
+        for each in thresholds
+    ]
+    return (
+        f"Words kept of a topic: {'; '.join(here)}. Where the two shares differ the paper's "
+        "threshold is nominal: it keeps about 50, 100 or 200 words a topic, of a larger vocabulary."
     )
-    shown["human topic"] = [labels.get(topic, EMPTY) for topic in shown.index]
-    shown = shown.reset_index().sort_values(["prevalence", "topic"], ascending=[False, True])
-    shown = shown.assign(prevalence=shown["prevalence"].map("{:.1%}".format))
-    measured = [
-        (QUALITY[row.quantity][0], number(row.value, QUALITY[row.quantity][1]))
+
+
+def for_readers(words: pd.DataFrame, quality: pd.DataFrame) -> pd.DataFrame:
+    """One row per topic, most prevalent first; then one per measure of quality."""
+    topics = words.sort_values("rank").groupby("topic")
+    first = topics.first().reset_index()
+    first = first.sort_values(["prevalence", "topic"], ascending=[False, True], ignore_index=True)
+    human = [
+        f"{label} ({share:.0%})"
+        for label, share in zip(first["label"], first["label_share"], strict=True)
+    ]
+    shown = {
+        "topic": first["topic"],
+        "prevalence": first["prevalence"].map("{:.1%}".format),
+        "NPMI": first["npmi"].map(number),
+        "most probable words": first["topic"].map(topics["word"].agg(", ".join)),
+        "human topic": np.where(first["label"].notna(), human, EMPTY),
+    }
+    told = [
+        f"{QUALITY[row.quantity][0]}: {number(row.value, QUALITY[row.quantity][1])}"
         for row in quality.itertuples()
     ]
-    measured = pd.DataFrame(measured, columns=["most probable words", "NPMI"])
-    measured = measured.assign(topic="all", prevalence="", **{"human topic": ""})
-    measured["most probable words"] += ": " + measured["NPMI"]
-    return pd.concat([shown, measured.assign(NPMI="")])
+    told = pd.DataFrame({"topic": "all", "most probable words": told})
+    return pd.concat([pd.DataFrame(shown), told]).fillna("")
 
 
 with job(snakemake) as step:
-    words, shares, quality, held_out = map(pd.read_parquet, snakemake.input)
-    corpus = snakemake.params.settings["corpus"]
+    words, quality = map(pd.read_parquet, snakemake.input)
+    thresholds = [Threshold(**each) for each in step.settings["thresholds"]]
+    measured = quality.set_index("quantity")["value"]
     rows = words[["topic", "rank", "word"]].astype(str)
     rows = rows.assign(quantity="probability", value=words["probability"])
-    halves = pd.DataFrame([over_halves(held_out, words["topic"].nunique())])
-    quality = pd.concat([quality, halves], ignore_index=True)
-    unlabelled = quality.loc[quality["quantity"] == "nmi", "value"].isna().any()
     table = pd.concat([rows, quality.assign(topic="all", rank="", word="")])
+    notes = [*NOTES, nominal(thresholds, int(measured["vocabulary"]))]
+    if pd.isna(measured["nmi"]):
+        notes.append("The corpus has no human topics.")
     step.save_table(
-        tidy(table.assign(corpus=corpus), ["corpus", "topic", "rank", "word"]),
-        title=f"The topics of {corpus}",
-        shown=for_readers(words, shares, quality),
-        notes=[*NOTES, "The corpus has no human topics."] if unlabelled else NOTES,
+        tidy(table.assign(corpus=step.settings["corpus"]), ["corpus", "topic", "rank", "word"]),
+        title=f"The topics of {step.settings['corpus']}",
+        shown=for_readers(words, quality),
+        notes=notes,
     )

@@ -196,13 +196,15 @@ def test_a_file_of_a_hub_arrives_unchanged_and_is_kept(hub, tmp_path, caplog) ->
         ({"sums": {"config.json": "0" * 64}}, "config.json", f"expected sha256 {'0' * 64}, found"),
     ],
 )
-def test_what_a_hub_does_not_have_is_named(hub, tmp_path, settings, file, message) -> None:
+def test_what_a_hub_does_not_have_is_named_at_once(
+    hub, tmp_path, caplog, settings, file, message
+) -> None:
     with pytest.raises(OnelayerError) as refused:
         model(**settings).fetch(file, tmp_path / "out")
     assert message in str(refused.value) and "\n" not in str(refused.value)
     assert f"{file} of model" in str(refused.value)
     assert isinstance(refused.value, MissingFileError) == (file == "model.bin")
-    assert not (tmp_path / "out").exists()
+    assert not (tmp_path / "out").exists() and not caplog.messages
 
 
 @pytest.mark.parametrize("names", ["git-lfs", "git", "a mirror"])
@@ -262,12 +264,17 @@ def test_a_hub_that_stays_busy_is_given_up(hub, tmp_path) -> None:
         model().fetch("config.json", tmp_path / "out")
 
 
+def test_a_mirrors_password_is_not_said() -> None:
+    said, _ = fetch._explained(ValueError("no answer of https://me:swordfish@mirror"), "a file")
+    assert "no answer of https://mirror" in str(said)
+
+
 def articles(tmp_path: Path, format: str = "parquet", **settings: object) -> list[str]:
     wanted = {"dataset": "tiny/corpus", "config": "20231101.en", "revision": COMMIT} | settings
     sums: list[dict] = []
     files = downloaded(HubDataset(**wanted), tmp_path, sums)
     found = [text for _, _, text, _ in read_corpus(files, ParseSettings(format=format))]
-    assert len(sums) >= 1
+    assert len(sums) >= 1 and not list(tmp_path.glob("*.*"))  # no file stays
     return found
 
 

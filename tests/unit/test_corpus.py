@@ -10,10 +10,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from datasets import ClassLabel, Dataset, Features, Value
 
 from onelayer.errors import OnelayerError
-from onelayer.settings.corpus import CorpusSettings, ParseSettings
+from onelayer.settings.corpus import ParseSettings
 from onelayer.text.corpus.articles import (
     COLUMNS,
     read_articles,
@@ -94,79 +93,23 @@ def test_ids_titles_and_labels_of_any_kinds_become_text(tmp_path) -> None:
     path = json_lines(
         tmp_path / "a",
         {"id": 1, "text": "one", "label": 2},
-        {"id": "b", "text": "two", "title": 3.5},
+        {"id": "Nan", "text": "two", "title": 3.5},
+        {"id": 1.5, "text": "three"},
     )
-    assert read(path, format="json") == [("1", "", "one", "2"), ("b", "3.5", "two", None)]
+    found = read(path, format="json")
+    assert found[:2] == [("1", "", "one", "2"), ("Nan", "3.5", "two", None)]
+    write_articles(found, tmp_path / "articles", "here")
+    assert read_articles(tmp_path / "articles")["id"].tolist() == ["1", "Nan", "1.5"]
 
 
 def test_columns_may_have_other_names_and_labels_may_be_numbers_of_names(tmp_path) -> None:
-    features = Features({"content": Value("string"), "topic": ClassLabel(names=["Arts", "Life"])})
-    rows = {"content": ["x", "y", "z"], "topic": [1, 0, None]}
-    Dataset.from_dict(rows, features=features).to_parquet(tmp_path / "a")
+    features = {"topic": {"_type": "ClassLabel", "names": ["Arts", "Life"]}}
+    said = json.dumps({"info": {"features": features}})  # as Hugging Face's libraries write it
+    rows = pa.table({"content": ["x", "y", "z", "-"], "topic": [1, 0, None, -1]})
+    pq.write_table(rows.replace_schema_metadata({"huggingface": said}), tmp_path / "a")
     found = read(tmp_path / "a", format="parquet", columns={"text": "content", "label": "topic"})
-    assert found == [("0-0", "", "x", "Life"), ("0-1", "", "y", "Arts"), ("0-2", "", "z", None)]
-
-
-# WikiText.
-
-VALKYRIA = [
-    "",
-    " = Valkyria Chronicles III = ",
-    "",
-    " A well @-@ received game of 2 @,@ 011 ; it sold 1 @.@ 5 million . ",
-    " = = Gameplay = = ",
-    "",
-    " As in x = 2 = y , turns matter . ",
-    " = 5 = ",
-    " = begins like a title",
-    " = = = Battles = = = ",
-    " They end . ",
-    "",
-]
-TOWER = [" = Tower Building = ", "", " A house . ", ""]
-
-
-def plain(path: Path, lines: list[str]) -> Path:
-    return written(path, "".join(f"{line}\n" for line in lines))
-
-
-def test_wikitext_is_split_at_titles_alone(tmp_path) -> None:
-    articles = read(plain(tmp_path / "a", VALKYRIA + TOWER), format="wikitext")
-    assert [title for _, title, _, _ in articles] == ["Valkyria Chronicles III", "Tower Building"]
-    assert articles[0][2].splitlines() == [
-        "A well-received game of 2,011 ; it sold 1.5 million .",
-        "Gameplay",
-        "As in x = 2 = y , turns matter .",
-        "5",
-        "= begins like a title",
-        "Battles",
-        "They end .",
-    ]
-
-
-@pytest.mark.parametrize("line", [" = foo", " = foo =", "= foo = ", "x = y", " = = foo = = "])
-def test_a_line_that_is_no_whole_title_is_text(tmp_path, line) -> None:
-    found = read(plain(tmp_path / "a", [*TOWER, line, "", "more", ""]), format="wikitext")
-    assert len(found) == 1 and "more" in found[0][2]
-
-
-def test_wikitext_is_the_same_as_parquet_and_cut_anywhere_into_files(tmp_path) -> None:
-    whole = read(plain(tmp_path / "whole", VALKYRIA + TOWER + TOWER), format="wikitext")
-    assert [article_id for article_id, *_ in whole][1:] == ["Tower Building", "Tower Building (2)"]
-    rows = pd.DataFrame({"text": [line and line + "\n" for line in VALKYRIA + TOWER + TOWER]})
-    rows.to_parquet(tmp_path / "rows", row_group_size=3)
-    assert read(tmp_path / "rows", format="wikitext") == whole
-    for cut in range(1, len(VALKYRIA)):
-        parts = [
-            plain(tmp_path / "0", VALKYRIA[:cut]),
-            plain(tmp_path / "1", VALKYRIA[cut:] + TOWER + TOWER),
-        ]
-        assert read(*parts, format="wikitext") == whole
-
-
-def test_lines_before_the_first_title_are_left_out(tmp_path) -> None:
-    path = plain(tmp_path / "a", [" the end of another article . ", "", *TOWER])
-    assert [title for _, title, _, _ in read(path, format="wikitext")] == ["Tower Building"]
+    assert [label for *_, label in found] == ["Life", "Arts", None, None]
+    assert [article_id for article_id, *_ in found] == ["0-0", "0-1", "0-2", "0-3"]
 
 
 # Dumps and lead sections.
@@ -281,6 +224,7 @@ def test_what_is_not_utf8_is_said_so(tmp_path, format, content, byte) -> None:
         ('{"text": ["x"]}', "row 1: column text holds list, not text"),
         ('{"text": "x", "id": {}}', "row 1: column id holds dict, not text or numbers"),
         ('{"text": "x", "id": null}', "row 1: column id holds nothing; give all an id, or none"),
+        ('{"text": "x", "id": ""}', "row 1: column id holds nothing"),
         ('{"text": "\\ud800"}', "row 1: column text holds no text"),
         ("null", "line 2 holds NoneType; a row is an object"),
     ],
@@ -314,12 +258,20 @@ def test_a_few_kilobytes_that_stand_for_far_more_are_refused(tmp_path, monkeypat
     repeated = pa.table({"text": pa.array(["word " * 10_000]).take([0] * 5000)})
     pq.write_table(repeated, packed, compression="zstd")
     assert "would unpack to" in refused(packed, "parquet")
+    # No batch is too much, all together are.
+    monkeypatch.setattr("onelayer.text.untrusted.ALWAYS_TAKEN", 1 << 18)
+    for text, rows in (("word " * 20, 50_000), ("a", 200_000)):  # so many rows are memory, too
+        repeated = pa.table({"text": pa.array([text]).take([0] * rows)})
+        pq.write_table(repeated, packed, compression="zstd")
+        assert "would unpack to" in refused(packed, "parquet")
 
 
 @pytest.mark.parametrize("kind", [pa.string_view(), pa.binary(), pa.large_binary()])
 def test_texts_of_any_kind_are_measured_before_they_are_made(tmp_path, monkeypatch, kind) -> None:
     monkeypatch.setattr("onelayer.text.untrusted.ALWAYS_TAKEN", 1 << 16)
-    monkeypatch.setattr("onelayer.text.corpus.rows._bytes", lambda column: seen.append(column) or 0)
+    monkeypatch.setattr(
+        "onelayer.text.corpus.parquet._bytes", lambda column: seen.append(column) or 0
+    )
     seen: list[pa.Array] = []
     path = tmp_path / "a"
     pq.write_table(pa.table({"text": pa.array(["a", "a"]).cast(kind)}), path)
@@ -352,7 +304,7 @@ def test_numbers_dates_and_categories_of_parquet_become_text(tmp_path) -> None:
     kinds = [pa.decimal128(5, 1), pa.date32(), pa.float64(), pa.bool_(), pa.null()]
     for kind in kinds:
         ids = {"title": pa.nulls(1, kind), "label": pa.array(["a"]).dictionary_encode()}
-        pq.write_table(pa.table({"text": ["x"]} | ids), tmp_path / "a")
+        pq.write_table(pa.table({"text": ["\ufeffx"]} | ids), tmp_path / "a")
         assert read(tmp_path / "a", format="parquet") == [("0-0", "", "x", "a")]
 
 
@@ -407,48 +359,3 @@ def test_a_file_that_holds_no_articles_is_refused(tmp_path) -> None:
     pd.DataFrame({"id": ["1"], "title": ["A"], "text": ["x"]}).to_parquet(tmp_path / "a")
     with pytest.raises(OnelayerError, match="a: no column label; its columns: id, title, text"):
         read_articles(tmp_path / "a")
-
-
-# Settings.
-
-WHEEL = {"package": "p", "version": "1", "member": "m", "sha256": "0" * 64}
-HUB = {"dataset": "tiny/corpus", "revision": "a" * 40}
-
-
-def corpus(source: dict, **parse: object) -> CorpusSettings:
-    return CorpusSettings(source=source, parse=parse, credit="nobody")
-
-
-def test_a_folder_is_its_files_in_order_of_their_paths(tmp_path) -> None:
-    (tmp_path / "b").mkdir()
-    for name in ("b/1.jsonl", "a.json", "c.txt", ".hidden"):
-        json_lines(tmp_path / name, {"text": name})
-    source = {"paths": [str(tmp_path)]}
-    expected = [str(tmp_path / name) for name in ("a.json", "b/1.jsonl")]
-    assert corpus(source, format="json").paths == expected
-    assert corpus(WHEEL, format="json").paths == corpus(HUB, format="json").paths == []
-    (tmp_path / "d.json").symlink_to("/etc/hostname")
-    with pytest.raises(ValueError, match=r"d\.json is a link out of its folder"):
-        corpus(source, format="json")
-
-
-@pytest.mark.parametrize(
-    ("source", "parse", "message"),
-    [
-        (HUB | {"revision": "main"}, {"format": "json"}, "40 hexadecimal digits of a commit"),
-        ({"dataset": "tiny/corpus"}, {"format": "json"}, "40 hexadecimal digits of a commit"),
-        (HUB | {"dataset": "corpus"}, {"format": "json"}, "source.hub.dataset"),
-        (HUB | {"splt": "x"}, {"format": "json"}, "unknown key 'splt' .did you mean 'split'"),
-        (HUB, {"format": "mediawiki-xml"}, "format mediawiki-xml is of files; of a dataset: parq"),
-        (WHEEL | {"sha256": "0"}, {"format": "json"}, "source.wheel.sha256"),
-        (WHEEL, {"format": "jsn"}, "parse.format"),
-        (WHEEL, {"format": "text", "columns": {"text": "a"}}, "format text has no columns to name"),
-        ({"paths": ["/a.xml", "/b.xml"]}, {"format": "mediawiki-xml"}, "reads one file, 2 are"),
-        ({"paths": ["/a", "/a"]}, {"format": "json"}, "a file is named twice"),
-        ({"paths": ["/proc/sys"]}, {"format": "csv"}, "no file of /proc/sys ends in .csv"),
-        ({"paths": ["/a/{x}"]}, {"format": "json"}, "a path is one line, not empty, and without"),
-    ],
-)
-def test_settings_that_name_no_corpus_are_refused(source, parse, message) -> None:
-    with pytest.raises(ValueError, match=message):
-        corpus(source, **parse)

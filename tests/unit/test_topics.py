@@ -15,6 +15,7 @@ from onelayer.settings.topics import AmbiguitySettings, LdaSettings, Threshold, 
 from onelayer.text.topics.ambiguity import filter_ambiguous_words
 from onelayer.text.topics.bag import Bag, count_words, read_bag, write_bag
 from onelayer.text.topics.lda import (
+    Topics,
     document_topics,
     fit_topics,
     read_topics,
@@ -54,6 +55,7 @@ def planted(documents: int = 400, seed: int = 0) -> tuple[list[str], list[str]]:
 
 def test_a_bag_of_words_reads_back(tmp_path) -> None:
     bag = count_words(planted(40)[0], LOOSE)
+    assert bag.counts.has_canonical_format and bag.counts.dtype == np.int32
     write_bag(bag, tmp_path / "v.parquet", tmp_path / ".part-counts.npz")
     back = read_bag(tmp_path / "v.parquet", tmp_path / ".part-counts.npz")
     pd.testing.assert_frame_equal(back.vocabulary, bag.vocabulary)
@@ -87,12 +89,15 @@ def test_lda_finds_planted_topics_and_the_same_every_time(backend, tmp_path) -> 
     write_topics(topics, tmp_path / "t.safetensors")
     back = read_topics(tmp_path / "t.safetensors")
     assert (np.concatenate(list(document_topics(back, bag.counts, settings))) == found).all()
-    quality, words, shares = measure_quality(bag, topics, labels, settings, 5)
+    quality, words = measure_quality(bag, topics, labels, settings, 5)
     values = quality.set_index("quantity")["value"]
     assert values["nmi"] == pytest.approx(1) and values["topics_used"] == 2
     assert values["topics_effective"] == pytest.approx(2, abs=0.02)
-    assert shares["share"].tolist() == [1, 1]
-    assert words.groupby("topic")["prevalence"].first().sum() == pytest.approx(1)
+    of_topics = words.groupby("topic").first()
+    assert of_topics["label_share"].tolist() == [1, 1] and set(of_topics["label"]) == set("01")
+    assert of_topics["prevalence"].sum() == pytest.approx(1)
+    unlabelled = measure_quality(bag, topics, [None] * 400, settings, 5)[1]
+    assert unlabelled["label"].isna().all() and len(unlabelled) == 10
 
 
 def test_lda_does_not_care_that_a_corpus_is_sorted_by_topic() -> None:
@@ -109,9 +114,9 @@ def test_documents_without_a_word_of_the_vocabulary_have_no_topic() -> None:
     topics = fit_topics(bag, settings)
     empty = scipy.sparse.csr_matrix((30, len(bag.vocabulary)), dtype=np.int32)
     more = Bag(bag.vocabulary, scipy.sparse.vstack([bag.counts, empty]).tocsr())
-    expected, _, split = measure_quality(bag, topics, labels, settings, 5)
-    found, _, split_of_more = measure_quality(more, topics, [*labels, *["0"] * 30], settings, 5)
-    pd.testing.assert_frame_equal(split_of_more, split)
+    expected, words = measure_quality(bag, topics, labels, settings, 5)
+    found, words_of_more = measure_quality(more, topics, [*labels, *["0"] * 30], settings, 5)
+    pd.testing.assert_frame_equal(*(one.drop(columns="npmi") for one in (words_of_more, words)))
     of_articles = [one[one["quantity"] != "npmi"] for one in (found, expected)]
     pd.testing.assert_frame_equal(*of_articles)  # NPMI's shares are of all articles
 
@@ -176,14 +181,20 @@ def test_words_that_always_meet_cohere_and_words_that_never_meet_do_not() -> Non
 
 
 def test_halves_share_no_article_and_leave_none_out() -> None:
-    vocabulary = pd.DataFrame({"word": ["a"], "documents": [9], "occurrences": [45]})
-    numbered = Bag(vocabulary, scipy.sparse.csr_matrix(np.arange(1, 10)[:, None]))
-    fitted, other = halves(numbered, 3)
-    both = [set(half.counts.toarray().ravel()) for half in (fitted, other)]
-    assert not both[0] & both[1] and both[0] | both[1] == set(range(1, 10))
-    again, elsewhere = (halves(numbered, seed)[0] for seed in (3, 4))
-    assert (again.counts != fitted.counts).nnz == 0
-    assert (elsewhere.counts != fitted.counts).nnz > 0
+    fitted, other = halves(9, 3)
+    assert sorted([*fitted, *other]) == list(range(9)) and len(fitted) == 4
+    assert (np.diff(fitted) > 0).all() and (halves(9, 3)[0] == fitted).all()
+    assert (halves(9, 4)[0] != fitted).any()
+
+
+def test_the_commonest_human_topic_of_a_topic_is_named() -> None:
+    texts, labels = planted()
+    bag, settings = count_words(texts, LOOSE), lda()
+    mixed = ["x" if label == "0" and place % 4 else label for place, label in enumerate(labels)]
+    _, words = measure_quality(bag, fit_topics(bag, settings), mixed, settings, 5)
+    named = words.drop_duplicates("topic").set_index("label")["label_share"]
+    of_x = mixed.count("x") / labels.count("0")
+    assert named.to_dict() == pytest.approx({"x": of_x, "1": 1})
 
 
 def test_topics_are_judged_in_the_half_that_they_were_not_fitted_to() -> None:
@@ -192,8 +203,23 @@ def test_topics_are_judged_in_the_half_that_they_were_not_fitted_to() -> None:
     vocabulary = pd.DataFrame({"word": list("abcdefghij"), "documents": 40, "occurrences": 120})
     bag = Bag(vocabulary, scipy.sparse.csr_matrix(counts))
     found = held_out_coherence(bag, lda(passes=30, chunksize=20), [0, 1], 5)
-    assert found["seed"].tolist() == [0, 1]
-    assert found["value"].tolist() == pytest.approx([1, 1])
+    assert found == pytest.approx(1)
+    _, other = halves(80, 0)
+    counts[other] = np.eye(10, dtype=np.int32)[other % 10]  # there no two words meet
+    apart = Bag(vocabulary, scipy.sparse.csr_matrix(counts))
+    assert held_out_coherence(apart, lda(), [0], 5) == -1
+
+
+def test_each_half_has_a_topic_model_of_its_own_seed(monkeypatch) -> None:
+    seeds = []
+
+    def fit(half: Bag, settings: LdaSettings, **_: object) -> Topics:
+        seeds.append(settings.seed)
+        return fit_topics(half, settings)
+
+    monkeypatch.setattr("onelayer.text.topics.quality.fit_topics", fit)
+    held_out_coherence(count_words(planted(40)[0], LOOSE), lda(), [3, 5], 5)
+    assert seeds == [3, 5]
 
 
 # The ambiguity filter.
@@ -209,6 +235,8 @@ def kept(overlap: str, **threshold) -> dict[int, str]:
 
 def test_ties_in_probability_go_to_the_first_word() -> None:
     assert top_words(np.array([[0.25, 0.25, 0.4, 0.1]]), 3).tolist() == [[2, 0, 1]]
+    often = np.tile([0.1, 0.3, 0.2], 60)[None]
+    assert top_words(often, 120).tolist() == [[*range(1, 180, 3), *range(2, 180, 3)]]
 
 
 def test_overlapping_topics_share_words_and_disjoint_ones_do_not() -> None:

@@ -105,42 +105,12 @@ rule measure_inputs:
         "../../scripts/measure_inputs.py"
 
 
-compared = {way.fit(settings.topics.lda): way for way in sensitivity.ways}
-
-
-rule fit_compared_topics:
-    input:
-        vocabulary="results/topics/{corpus}/vocabulary.parquet",
-        counts="results/topics/{corpus}/counts.npz",
-    output:
-        topics="results/sensitivity/{corpus}/topics/{fit}.safetensors",
-    log:
-        "results/logs/fit_compared_topics/{corpus}/{fit}.log",
-    benchmark:
-        "results/benchmarks/fit_compared_topics/{corpus}/{fit}.tsv"
-    priority: 3
-    conda:
-        "../../envs/onelayer.yaml"
-    threads: 1
-    resources:
-        mem_mb=lambda w, attempt: 1500 * attempt,
-        runtime=lambda w, attempt: 60 * attempt,
-    params:
-        settings=lambda w: dump(compared[w.fit].lda(settings.topics.lda)),
-        weights=lambda w: compared[w.fit].weights,
-        code=code("fit_compared_topics"),
-    message:
-        "Fit topics for comparison: {wildcards.fit}"
-    script:
-        "../../scripts/fit_compared_topics.py"
-
-
 rule measure_sensitivity:
     input:
         articles="results/corpora/{corpus}/articles.parquet",
         vocabulary="results/topics/{corpus}/vocabulary.parquet",
         topics=lambda w: expand(
-            rules.fit_compared_topics.output.topics,
+            "results/sensitivity/{corpus}/topics/{fit}.safetensors",
             corpus=w.corpus,
             fit=[way.fit(settings.topics.lda) for way in sensitivity.ways],
         ),

@@ -65,15 +65,10 @@ rule filter_ambiguous_words:
         kept_words="results/topics/{corpus}/kept_words.parquet",
     log:
         "results/logs/filter_ambiguous_words/{corpus}.log",
-    benchmark:
-        "results/benchmarks/filter_ambiguous_words/{corpus}.tsv"
     priority: 3
+    localrule: True
     conda:
         "../../envs/onelayer.yaml"
-    threads: 1
-    resources:
-        mem_mb=lambda w, attempt: 1000 * attempt,
-        runtime=lambda w, attempt: 10 * attempt,
     params:
         settings=dump(settings.topics.ambiguity),
         code=code("filter_ambiguous_words"),
@@ -91,7 +86,6 @@ rule measure_topics:
         topics=rules.fit_lda.output.topics,
     output:
         words="results/topics/{corpus}/top_words.parquet",
-        shares="results/topics/{corpus}/label_shares.parquet",
         quality="results/topics/{corpus}/quality.parquet",
     log:
         "results/logs/measure_topics/{corpus}.log",
@@ -107,65 +101,68 @@ rule measure_topics:
         settings={
             "lda": dump(settings.topics.lda),
             "top_words": settings.topics.top_words,
+            "seeds": settings.topics.held_out_seeds,
         },
         code=code("measure_topics"),
     message:
-        "Measure the topics of {wildcards.corpus}"
+        "Measure the topics of {wildcards.corpus}, and topics of a half in the other half"
     script:
         "../../scripts/measure_topics.py"
 
 
-rule measure_held_out_topics:
+compared = {way.fit(settings.topics.lda): way for way in settings.topic_structure.sensitivity.ways}
+
+
+# One job for all: most of a small corpus's minutes would be new processes.
+rule fit_compared_topics:
     input:
         vocabulary=rules.count_words.output.vocabulary,
         counts=rules.count_words.output.counts,
+        topics=rules.fit_lda.output.topics,
     output:
-        coherence="results/topics/{corpus}/held_out.parquet",
+        topics=[f"results/sensitivity/{{corpus}}/topics/{fit}.safetensors" for fit in compared],
     log:
-        "results/logs/measure_held_out_topics/{corpus}.log",
+        "results/logs/fit_compared_topics/{corpus}.log",
     benchmark:
-        "results/benchmarks/measure_held_out_topics/{corpus}.tsv"
+        "results/benchmarks/fit_compared_topics/{corpus}.tsv"
+    priority: 3
     conda:
         "../../envs/onelayer.yaml"
     threads: 1
     resources:
         mem_mb=lambda w, attempt: 1500 * attempt,
-        runtime=lambda w, attempt: 60 * attempt,
+        runtime=lambda w, attempt: 60 * len(compared) * attempt,
     params:
         settings={
-            "lda": dump(settings.topics.lda),
-            "top_words": settings.topics.top_words,
-            "seeds": settings.topics.held_out_seeds,
+            "ours": dump(settings.topics.lda),
+            "fits": {
+                fit: [dump(way.lda(settings.topics.lda)), way.weights]
+                for fit, way in compared.items()
+            },
         },
-        code=code("measure_held_out_topics"),
+        code=code("fit_compared_topics"),
     message:
-        "Fit topics to halves of {wildcards.corpus} and judge them in the others"
+        "Fit the topics that are compared on {wildcards.corpus}"
     script:
-        "../../scripts/measure_held_out_topics.py"
+        "../../scripts/fit_compared_topics.py"
 
 
 rule tabulate_topics:
     input:
-        lambda w: expand(
-            "results/topics/{corpus}/{name}.parquet",
-            corpus=settings.topic_structure.wikipedia.corpus,
-            name=["top_words", "label_shares", "quality", "held_out"],
-        ),
+        words=f"results/topics/{wikipedia.corpus}/top_words.parquet",
+        quality=f"results/topics/{wikipedia.corpus}/quality.parquet",
     output:
         table=table("topic_structure/topics"),
     log:
         "results/logs/tabulate_topics.log",
-    benchmark:
-        "results/benchmarks/tabulate_topics.tsv"
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
-    threads: 1
-    resources:
-        mem_mb=500,
-        runtime=5,
     params:
-        settings=lambda w: {"corpus": settings.topic_structure.wikipedia.corpus},
+        settings={
+            "corpus": wikipedia.corpus,
+            "thresholds": [dump(each) for each in settings.topics.ambiguity.thresholds],
+        },
         code=code("tabulate_topics"),
     message:
         "Show the topics and how good they are"

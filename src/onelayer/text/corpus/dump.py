@@ -33,7 +33,8 @@ def read_dump(path: Path) -> Iterator[Article]:
             for title, markup, page_id in extract_pages(_Bounded(stream), filter_namespaces=("0",)):
                 # Of pages without text, or of another namespace, there is none.
                 if markup and not _REDIRECT.match(markup):
-                    yield str(page_id), title or "", plain_text(markup), None
+                    text = _HEADING.sub(r"\1", _EMPHASIS.sub("", filter_wiki(markup)))
+                    yield str(page_id), title or "", text.strip(), None
     except AttributeError:  # the parser looks into what it has not found
         reason = "a page lacks its title, ns, id or revision with its text"
     except (OSError, EOFError, ParseError, StopIteration, RuntimeError, ValueError) as error:
@@ -69,8 +70,3 @@ class _Bounded:
         if self._open > LONGEST_PAGE:
             raise ValueError(f"a page is longer than {LONGEST_PAGE} bytes")
         return piece
-
-
-def plain_text(markup: str) -> str:
-    """Wiki markup as plain text."""
-    return _HEADING.sub(r"\1", _EMPHASIS.sub("", filter_wiki(markup))).strip()

@@ -1,10 +1,13 @@
 """Bag of words of a corpus: which words count as words, and how often each article uses them."""
 
+import itertools
+import tempfile
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import pandas as pd
@@ -12,7 +15,7 @@ import scipy.sparse
 
 from onelayer.errors import OnelayerError
 from onelayer.settings.topics import WordSettings
-from onelayer.text.corpus.articles import words
+from onelayer.text.corpus.articles import BATCH, words
 
 
 @dataclass(frozen=True)
@@ -31,46 +34,69 @@ class Bag:
         """How many different words each document has, [documents]."""
         return np.diff(self.counts.indptr)
 
-    def documents(self, rows: np.ndarray) -> "Bag":
-        """Some of the documents, over the same vocabulary."""
-        return Bag(self.vocabulary, self.counts[rows])
-
 
 def count_words(
-    texts: Iterable[str], settings: WordSettings, known: Callable[[str], bool] = lambda word: True
+    texts: Iterable[str],
+    settings: WordSettings,
+    known: Callable[[str], bool] = lambda word: True,
+    scratch: Path | None = None,
 ) -> Bag:
     """Count the words that a topic model should see; texts are read once.
 
     A word is a lower-cased run of at least `min_letters` letters, no stop word (gensim's list),
     used by `min_documents` articles or more and by at most `max_document_share` of them, `known`
     (to every tokenizer as one piece), and among the `max_words` most widespread of such words.
+    Which words these are is known at the end; until then counts of all words wait in a file in
+    `scratch`, so that memory grows with the words that are kept alone.
 
     Raises:
         OnelayerError: no word is left; the line says after which condition.
     """
+    ids: dict[str, int] = {}
+    texts, lengths = iter(texts), []
+    with tempfile.TemporaryFile(dir=scratch) as waiting:
+        while batch := list(itertools.islice(texts, BATCH)):
+            pairs = array("i")  # a word, how often; document after document
+            for text in batch:
+                before = len(pairs)
+                for word, count in Counter(words(text)).items():
+                    if len(word) >= settings.min_letters:
+                        pairs.append(ids.setdefault(word, len(ids)))
+                        pairs.append(count)
+                lengths.append((len(pairs) - before) // 2)
+            pairs.tofile(waiting)
+        documents, occurrences = np.zeros((2, len(ids)), np.int64)
+        for pairs, _ in _batches(waiting, lengths):
+            documents += np.bincount(pairs[:, 0], minlength=len(ids))
+            occurrences += np.bincount(pairs[:, 0], pairs[:, 1], len(ids)).astype(np.int64)
+        chosen = _chosen(ids, documents, len(lengths), settings, known)
+        columns = [ids[word] for word in chosen]
+        vocabulary = {"documents": documents[columns], "occurrences": occurrences[columns]}
+        parts = []
+        for pairs, of in _batches(waiting, lengths):
+            arrays = pairs[:, 1], pairs[:, 0], np.cumsum([0, *of])
+            part = scipy.sparse.csr_matrix(arrays, shape=(len(of), len(ids)))
+            parts.append(part[:, columns])
+    counts = scipy.sparse.vstack(parts, format="csr")
+    counts.sort_indices()
+    return Bag(pd.DataFrame({"word": chosen} | vocabulary), counts)
+
+
+def _batches(waiting: BinaryIO, lengths: list[int]) -> Iterator[tuple[np.ndarray, list[int]]]:
+    """Pairs of word and count, [n, 2], of some documents at once, and how many each has."""
+    waiting.seek(0)
+    for first in range(0, len(lengths), BATCH):
+        of = lengths[first : first + BATCH]
+        yield np.fromfile(waiting, np.int32, 2 * sum(of)).reshape(-1, 2), of
+
+
+def _chosen(ids, documents, articles: int, settings: WordSettings, known) -> list[str]:
+    """The words that count, alphabetically; `documents` says in how many articles each id is."""
     # All of gensim comes with it, which takes longer to load than many a corpus to count.
     from gensim.parsing.preprocessing import STOPWORDS
 
-    ids: dict[str, int] = {}
-    # Machine integers: lists of Python's own would take ten times the memory.
-    ends, indices, counts = array("q", [0]), array("i"), array("i")
-    for text in texts:
-        for word, count in Counter(words(text)).items():
-            if len(word) >= settings.min_letters:
-                indices.append(ids.setdefault(word, len(ids)))
-                counts.append(count)
-        ends.append(len(indices))
-    arrays = np.array(counts, np.int32), np.array(indices, np.int32), np.array(ends)
-    articles = len(ends) - 1
-    everything = scipy.sparse.csr_matrix(arrays, shape=(articles, len(ids)))
-    documents = np.bincount(arrays[1], minlength=len(ids))
-    occurrences = np.bincount(arrays[1], arrays[0], minlength=len(ids)).astype(np.int64)
-    most = settings.max_document_share * articles
-    candidates = [
-        word
-        for word, place in ids.items()
-        if settings.min_documents <= documents[place] <= most and word not in STOPWORDS
-    ]
+    least, most = settings.min_documents, settings.max_document_share * articles
+    candidates = [w for w, i in ids.items() if least <= documents[i] <= most and w not in STOPWORDS]
     if not candidates:
         raise OnelayerError(
             f"topics.words: no word of {articles} articles has min_letters "
@@ -81,14 +107,7 @@ def count_words(
     if not chosen:
         raise OnelayerError("topics.words.single_piece_in: no word is one piece in every tokenizer")
     widespread = sorted(chosen, key=lambda word: (-documents[ids[word]], word))
-    chosen = sorted(widespread[: settings.max_words])
-    columns = [ids[word] for word in chosen]
-    vocabulary = pd.DataFrame(
-        {"word": chosen, "documents": documents[columns], "occurrences": occurrences[columns]}
-    )
-    counted = everything[:, columns]
-    counted.sort_indices()
-    return Bag(vocabulary, counted)
+    return sorted(widespread[: settings.max_words])
 
 
 def write_bag(bag: Bag, vocabulary: Path, counts: Path) -> None:

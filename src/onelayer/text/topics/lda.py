@@ -7,7 +7,7 @@
 import logging
 import os
 import platform
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from pathlib import Path
@@ -27,13 +27,11 @@ INFERRED = 2000  # documents at once
 
 @dataclass(frozen=True)
 class Topics:
-    """A fitted topic model.
+    """A fitted topic model."""
 
-    `dirichlet` has the parameters of each topic's Dirichlet over words given the corpus, all
-    positive: lambda of variational Bayes, or word counts plus eta of a Gibbs sample.
-    """
-
-    dirichlet: np.ndarray  # [topics, words] float64
+    # [topics, words] float64: the parameters of each topic's Dirichlet over words given the corpus,
+    # all positive: lambda of variational Bayes, or word counts plus eta of a Gibbs sample.
+    dirichlet: np.ndarray
     alpha: np.ndarray  # [topics] float64, Dirichlet prior of a document's topics
     eta: np.ndarray  # [words] float64, Dirichlet prior of a topic's words
 
@@ -79,54 +77,48 @@ def fit_topics(
     if settings.backend == "gensim":
         topics = _fit_online(bag, settings, weights, progress)
     elif weights == "counts":
-        topics = _sample_gibbs(bag, settings, progress)
+        topics = _sample_gibbs(bag.counts, settings, progress)
     else:
         raise OnelayerError(f"tomotopy samples words, which are counted; {weights} needs gensim")
     if not np.isfinite(topics.word_probability).all():
-        raise OnelayerError(
-            f"LDA with {settings.topics} topics gave a word probability that is not finite"
-        )
+        raise OnelayerError(f"LDA with {settings.topics} topics: a probability is not finite")
     return topics
 
 
 class _Documents:
-    """Documents as gensim reads them, `[(word, count or weight)]`, one at a time, in an order."""
+    """Documents as gensim reads them, `[(word, count or weight)]`, one at a time."""
 
     def __init__(
         self,
         counts: scipy.sparse.csr_matrix,
-        order: Iterable[int],
+        order: Sequence[int],
         rarity: np.ndarray | None = None,
+        progress: Callable[..., Iterable] = lambda items, **_: items,
     ) -> None:
-        self.counts, self.order, self.rarity = counts, order, rarity
-        self.tick: Callable[[], object] = lambda: None
+        self.counts, self.order, self.rarity, self.progress = counts, order, rarity, progress
 
     def __len__(self) -> int:
         return len(self.order)
 
     def __iter__(self) -> Iterator[list[tuple[int, float]]]:
-        for document in self.order:
+        for document in self.progress(self.order, unit="doc"):
             span = slice(*self.counts.indptr[document : document + 2])
             words, weights = self.counts.indices[span], self.counts.data[span]
             if self.rarity is not None:  # gensim's TfidfModel(normalize=True)
                 weights = weights * self.rarity[words]
                 weights = weights / (np.linalg.norm(weights) or 1)
             yield list(zip(words.tolist(), weights.tolist(), strict=True))
-            self.tick()
 
 
 def _fit_online(bag: Bag, settings: LdaSettings, weights: Weights, progress: Callable) -> Topics:
     # Online LDA takes each chunk for a sample of the whole corpus; corpora come sorted (by human
     # topic, by title), and learning them in that order costs coherence.
-    order = generator("document order", settings.seed).permutation(len(bag.lengths))
+    order = generator("document order", settings.seed).permutation(bag.counts.shape[0])
     rarity = None
     if weights == "tf-idf":
         rarity = np.log2(len(order) / bag.vocabulary["documents"].to_numpy())
-    documents = _Documents(bag.counts, order, rarity)
-    ticks = iter(progress(range(settings.passes * len(order)), unit="doc"))
-    documents.tick = lambda: next(ticks, None)
     model = _online_model(len(bag.vocabulary), settings)
-    model.update(documents)
+    model.update(_Documents(bag.counts, order, rarity, progress))
     return Topics(model.state.get_lambda(), model.alpha, model.eta)
 
 
@@ -173,12 +165,13 @@ def document_topics(
         yield gamma / gamma.sum(axis=1, keepdims=True)
 
 
-def _sample_gibbs(bag: Bag, settings: LdaSettings, progress: Callable[..., Iterable]) -> Topics:
+def _sample_gibbs(
+    counts: scipy.sparse.csr_matrix, settings: LdaSettings, progress: Callable[..., Iterable]
+) -> Topics:
     """Topics of the last sweep of the collapsed Gibbs sampler (Griffiths & Steyvers 2004)."""
     alpha, eta = settings.priors
     model = _tomotopy().LDAModel(k=settings.topics, alpha=alpha, eta=eta, seed=settings.seed)
     model.optim_interval = 0  # it would adapt the priors every ten sweeps
-    counts = bag.counts
     names = np.arange(counts.shape[1]).astype(str)
     for start, end in pairwise(counts.indptr):
         words = np.repeat(names[counts.indices[start:end]], counts.data[start:end])
@@ -186,7 +179,7 @@ def _sample_gibbs(bag: Bag, settings: LdaSettings, progress: Callable[..., Itera
     for _ in progress(range(settings.sweeps), unit="sweep"):
         model.train(1, workers=1, show_progress=False)
     assigned = np.zeros((settings.topics, counts.shape[1]))
-    column = np.array([int(name) for name in model.used_vocabs])
+    column = np.array(model.used_vocabs, dtype=int)
     for topic in range(settings.topics):
         # float32, and counts plus eta: rounding gives the counts back.
         assigned[topic, column] = np.rint(model.get_topic_word_dist(topic, normalize=False) - eta)

@@ -46,7 +46,7 @@ def coherence(counts: scipy.sparse.csr_matrix, tops: np.ndarray) -> np.ndarray:
 
 def measure_quality(
     bag: Bag, topics: Topics, labels: Sequence[str | None], lda: LdaSettings, most: int
-) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Measure a topic model on the corpus that it was fitted to, with the fit's settings.
 
     `labels` has the human topic of each document, None where it has none; `most` is the number of
@@ -55,9 +55,9 @@ def measure_quality(
 
     Returns:
         Rows `quantity`, `value`, `n` (documents or topics); the top words, rows `topic`, `rank` (1
-        is most probable), `word`, `probability`, and of the topic `npmi` and `prevalence` (its
-        share of all documents); how the documents of which a topic is the most probable one split
-        into human topics, rows `topic`, `label`, `documents`, `share`.
+        is most probable), `word`, `probability`, and of the topic `npmi`, `prevalence` (its share
+        of all documents), `label` (the most frequent human topic of the documents of which it is
+        the most probable topic) and `label_share` (of those that have a human topic).
     """
     best, total, lengths = [], np.zeros((1, len(topics.alpha))), bag.lengths
     for shares in document_topics(topics, bag.counts, lda):
@@ -72,39 +72,34 @@ def measure_quality(
     labelled = sum(isinstance(label, str) for label in labels)
     tops = top_words(topics.word_probability, most)
     npmi = coherence(bag.counts, tops)
-    quality = pd.DataFrame(
-        [
-            ("nmi", agreement_with_labels(best, labels), labelled),
-            ("npmi", float(npmi.mean()), len(npmi)),
-            ("topics_used", len(np.unique(best)), documents),
-            ("topics_effective", float(np.exp(-(positive * np.log(positive)).sum())), documents),
-            ("vocabulary", len(bag.vocabulary), documents),
-            ("tokens", int(bag.vocabulary["occurrences"].sum()), documents),
-        ],
-        columns=["quantity", "value", "n"],
-    )
+    quality = [
+        ("nmi", agreement_with_labels(best, labels), labelled),
+        ("npmi", float(npmi.mean()), len(npmi)),
+        ("topics_used", len(np.unique(best)), documents),
+        ("topics_effective", float(np.exp(-(positive * np.log(positive)).sum())), documents),
+        ("vocabulary", len(bag.vocabulary), documents),
+        ("tokens", int(bag.vocabulary["occurrences"].sum()), documents),
+    ]
     topic, rank = np.indices(tops.shape).reshape(2, -1)
-    words = pd.DataFrame(
-        {
-            "topic": topic,
-            "rank": rank + 1,
-            "word": bag.vocabulary["word"].to_numpy()[tops.ravel()],
-            "probability": topics.word_probability[topic, tops.ravel()],
-            "npmi": npmi[topic],
-            "prevalence": prevalence[topic],
-        }
-    )
-    split = pd.DataFrame({"topic": best, "label": labels}).dropna()
-    split = split.groupby(["topic", "label"]).size().rename("documents").reset_index()
-    split["share"] = split["documents"] / split.groupby("topic")["documents"].transform("sum")
-    return quality, words, split
+    words = {
+        "topic": topic,
+        "rank": rank + 1,
+        "word": bag.vocabulary["word"].to_numpy()[tops.ravel()],
+        "probability": topics.word_probability[topic, tops.ravel()],
+        "npmi": npmi[topic],
+        "prevalence": prevalence[topic],
+    }
+    split = pd.Series(labels, dtype=object).groupby(best).value_counts(normalize=True)
+    split = split.rename("label_share").rename_axis(["topic", "label"]).reset_index()
+    split = split.sort_values(["label_share", "label"], ascending=[False, True])
+    words = pd.DataFrame(words).merge(split.drop_duplicates("topic"), how="left", on="topic")
+    return pd.DataFrame(quality, columns=["quantity", "value", "n"]), words
 
 
-def halves(bag: Bag, seed: int) -> tuple[Bag, Bag]:
-    """Two random halves of the documents, each in the corpus's order, over the same vocabulary."""
-    order = generator("halves of articles", seed).permutation(len(bag.lengths))
-    middle = len(order) // 2
-    return bag.documents(np.sort(order[:middle])), bag.documents(np.sort(order[middle:]))
+def halves(documents: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Two random halves of so many documents, each in the corpus's order."""
+    order = generator("halves of articles", seed).permutation(documents)
+    return np.sort(order[: documents // 2]), np.sort(order[documents // 2 :])
 
 
 def held_out_coherence(
@@ -113,18 +108,16 @@ def held_out_coherence(
     seeds: Sequence[int],
     most: int,
     progress: Callable[..., Iterable] = lambda items, **_: items,
-) -> pd.DataFrame:
+) -> float:
     """NPMI, in one half of the documents, of the top words of topics fitted to the other half.
 
-    By it topic models are chosen. `seeds` are those of the halves, and of the topic models.
-
-    Returns:
-        Rows `seed`, `value`: a mean over topics, each.
+    A mean over topics and `seeds`, which are those of the halves, and of the topic models.
     """
-    rows = []
+    found = []
     for seed in seeds:
-        fitted, other = halves(bag, seed)
-        topics = fit_topics(fitted, lda.model_copy(update={"seed": seed}), progress=progress)
+        fitted, other = halves(bag.counts.shape[0], seed)
+        half = Bag(bag.vocabulary, bag.counts[fitted])
+        topics = fit_topics(half, lda.model_copy(update={"seed": seed}), progress=progress)
         tops = top_words(topics.word_probability, most)
-        rows.append((seed, float(coherence(other.counts, tops).mean())))
-    return pd.DataFrame(rows, columns=["seed", "value"])
+        found.append(coherence(bag.counts[other], tops).mean())
+    return float(np.mean(found))
