@@ -8,8 +8,7 @@ from onelayer.evidence.tables import interval, number, tidy
 from onelayer.job import job
 from onelayer.local_to_global import canonical
 from onelayer.local_to_global.chain import Chain
-from onelayer.local_to_global.critical_points import POINTS
-from onelayer.local_to_global.ends import pooled
+from onelayer.local_to_global.critical_points import POINTS, pooled
 from onelayer.local_to_global.simulation import chains_of
 from onelayer.settings.local_to_global import FlowSettings
 

@@ -12,9 +12,10 @@ BLUE, RED, GREEN, YELLOW = PALETTE[0], PALETTE[1], PALETTE[2], PALETTE[4]
 OUTCOMES = {GLOBAL: BLUE, LOCAL: RED}
 ENDS = {GLOBAL: "o", LOCAL: "s"}  # the shape says what the colour says
 STARTS = {
-    "standard": "standard Gaussian start",
+    "standard": "standard start",
     "rank_one": "rank-one start",
-    "paper": "the paper's start",
+    "paper": "paper's start, W = 1",
+    "paper_canonical": "paper's start, W = .25",
 }
 
 
