@@ -235,7 +235,7 @@ def test_training_is_that_of_torch_optim_on_one_dense_model():
     """Six iterations of AdamW with weight decay, sequence by sequence and position by position."""
     changes = {"sequence_length": 8, "batch": 3, "iterations": 6, "d": 4, "weight_decay": 0.1}
     of = TrainingSettings(**(USUAL | changes))
-    how = EnsembleSettings(training=of, seeds=2, evaluate_every=6, evaluate_on=4, device="cpu")
+    how = EnsembleSettings(training=of, seeds=2, evaluate_every=6, evaluate_on=4, variants=[])
     chain = Chain(0.5, 0.8)
     trained = training.train_group([Variant(name="a")], how, chain)
     random = RunRandom([1])

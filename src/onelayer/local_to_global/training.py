@@ -62,9 +62,9 @@ def train_group(
     base, seeds = trainings[0], range(settings.seeds)
     T, iterations = base.sequence_length, base.iterations
     random = RunRandom(seeds, execution.device)
-    # The seed after the last draws the held-out sequences.
-    unseen = RunRandom([settings.seeds], execution.device)
-    held_out = sequences(unseen.uniform(settings.evaluate_on, T, use="held-out sequences"), chain)
+    # The same whatever is trained: a use of its own, which no training draws from.
+    u = RunRandom([0], execution.device).uniform(settings.evaluate_on, T, use="held-out sequences")
+    held_out = sequences(u, chain)
     if bool(held_out.all()) or not bool(held_out.any()):
         raise OnelayerError(
             f"evaluate_on = {settings.evaluate_on}: the held-out sequences of {T} inputs hold one "
