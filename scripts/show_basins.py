@@ -22,8 +22,8 @@ NOTES = [
     "for each of them; with a, share that ends at a critical point. Errors are the largest of all "
     "flows: of the energy E (lemma 1; with a it has -2 a^2 beside it), of the loss beside the "
     "entropy of the minimum, of the limit beside the one that E predicts.",
-    "Theory: the integral of the Gaussian over the basin; with a, what the paper says of starts "
-    "near the origin, all for p + q < 1 and none for p + q > 1.",
+    "Theory: what the paper says of starts near the origin (scales up to .1), all for p + q < 1 "
+    "and none for p + q > 1.",
 ]
 
 
@@ -70,12 +70,8 @@ def every_flow(
         for (p, q, sigma), part in flows.groupby(["p", "q", "sigma"], sort=False):
             chain, before = Chain(p, q), [f"{name}_0" for name in names]
             named = of_flows(part[before].to_numpy().T, part[names].to_numpy().T, chain)
-            if model == PLANE:
-                theory = {"published": basins.probability_global(sigma, chain)}
-            else:
-                near = {"published": float(chain.below), "null": 0.5}
-                theory = near if sigma <= NEAR else {}
-            named["global_share"] |= theory
+            if sigma <= NEAR:
+                named["global_share"] |= {"published": float(chain.below), "null": 0.5}
             add(model, chain, f"normal, sigma {sigma:.15g}", sigma, named)
     return tidy(rows, KEYS)
 

@@ -107,8 +107,8 @@ def loss_curves(curves: pd.DataFrame, chain: Chain) -> plt.Figure:
     axis.text(last, 1.15 * unigram, words, ha="right", va="bottom", fontsize=8)
     final = curves[(curves["iteration"] == last) & (curves["variant"] == "standard")]
     stay = f"{abs(final['loss'] - chain.unigram_entropy).le(chain.close).sum()} of {len(final)}"
-    title = f"{stay} standard starts end at the unigram model ({chain})"
-    axis.set(xlabel="iteration", yscale="log", xlim=(0, last), title=title)
+    axis.set_title(f"{stay} standard starts end at the unigram model\n({chain})", fontsize=10)
+    axis.set(xlabel="iteration", yscale="log", xlim=(0, last))
     axis.set_ylabel("loss above the bigram entropy (nats)")
     axis.legend(
         title="mean and range of seeds; published end", loc="upper right", bbox_to_anchor=(1, 0.95)

@@ -94,6 +94,7 @@ def trap_figure(curves: pd.DataFrame, settings: TrapSettings) -> plt.Figure:
         column[0].set_title(f"p = {one.p:.15g}\nq = {one.q:.15g}", fontsize=11)
         last = curves["iteration"].max()
         column[2].set(xlim=(0, last), xticks=[0, last])
+        column[2].set_xlabel("iteration", fontsize=11)
         for axis, levels in zip(column, [(0, 1), (0, 1), (0,)], strict=True):
             for level in levels:
                 axis.axhline(level, color="0.5", lw=0.8, ls=":", zorder=0)
@@ -103,7 +104,6 @@ def trap_figure(curves: pd.DataFrame, settings: TrapSettings) -> plt.Figure:
     axes[0, 0].set_ylabel("loss: 0 unigram,\n1 bigram", fontsize=11)
     axes[1, 0].set_ylabel("seeds that\nhave left", fontsize=11)
     axes[2, 0].set_ylabel("least curvature\n(theorem 2: 1)", fontsize=11)
-    figure.supxlabel("iteration", fontsize=11)
     ends = curves[(curves["iteration"] == last) & (curves["variant"] == settings.trained[0].name)]
     chain_of = zip(ends["p"], ends["q"], strict=True)
     level = [(c := Chain(p, q)).unigram_entropy - c.close for p, q in chain_of]

@@ -129,16 +129,6 @@ def test_the_energy_with_attention_is_constant(p, q):
     assert ends.at_rest.all()
 
 
-@pytest.mark.parametrize(("p", "q"), CHAINS)
-@pytest.mark.parametrize("sigma", [0.3, 1.0, 3.0])
-def test_the_probability_of_the_global_basin_is_its_share_of_draws(p, q, sigma):
-    chain = Chain(p, q)
-    e, w = np.random.default_rng(3).normal(0, sigma, (2, 200_000))
-    share = (basins.basin(e, w, chain) == basins.GLOBAL).mean()
-    expected = basins.probability_global(sigma, chain)
-    assert abs(share - expected) < 5 * np.sqrt(expected * (1 - expected) / len(e)) + 1e-9
-
-
 @pytest.mark.parametrize(("p", "q"), [*CHAINS, (0.3, 0.7), (0.02, 0.03)])
 def test_sequences_are_those_of_the_loop_over_time(p, q):
     u = torch.rand(3, 7, 60, generator=torch.Generator().manual_seed(0), dtype=torch.float64)

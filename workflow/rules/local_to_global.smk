@@ -70,8 +70,11 @@ rule show_basins:
 
 
 rule show_gradient_flow:
+    input:
+        paths="results/local_to_global/paths.safetensors",
     output:
         figure=figure("local_to_global/gradient_flow"),
+        landscape=figure("local_to_global/landscape"),
     log:
         "results/logs/show_gradient_flow.log",
     localrule: True
@@ -79,10 +82,10 @@ rule show_gradient_flow:
         "../../envs/onelayer.yaml"
     params:
         settings=dump(l2g.flow),
-        caption="Gradient flow of the canonical model (e, w) along contours of the energy E, and its basins, for p + q below and above 1 (Fig. 1 of the paper).",
+        caption="Gradient flow of the canonical model (e, w), for p + q below and above 1: along contours of the energy E, its basins (Fig. 1 of the paper), and trajectories from random starts on the loss.",
         code=code("show_gradient_flow"),
     message:
-        "Draw the gradient flow and its basins"
+        "Draw the gradient flow, its basins, and the loss landscape"
     script:
         "../../scripts/show_gradient_flow.py"
 
@@ -105,26 +108,6 @@ rule show_attention_flow:
         "Draw the gradient flow with attention"
     script:
         "../../scripts/show_attention_flow.py"
-
-
-rule show_landscape:
-    input:
-        paths="results/local_to_global/paths.safetensors",
-    output:
-        figure=figure("local_to_global/landscape"),
-    log:
-        "results/logs/show_landscape.log",
-    localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
-    params:
-        settings=dump(l2g.flow),
-        caption="The loss of the canonical model over (e, w), and trajectories of the gradient flow from random starts.",
-        code=code("show_landscape"),
-    message:
-        "Draw the loss landscape"
-    script:
-        "../../scripts/show_landscape.py"
 
 
 rule train_transformers:
