@@ -31,12 +31,12 @@ def trap(curves: pd.DataFrame, settings: TrapSettings) -> pd.DataFrame:
             rows += [key | {"quantity": quantity} | row for quantity, row in named.items()]
             gap = chain.unigram_entropy - chain.bigram_entropy
             tolerance = 2 / (2 * of.batch * of.sequence_length) / gap  # of two logits
-            ways.append({"state": "", "tolerance": tolerance} | named["way_closed"])
+            ways.append(key | {"state": "", "tolerance": tolerance} | named["way_closed"])
         goes = claimed_model(variant.initialisation, chain) == "bigram"
         row = worst(ways, 1 if goes else -1)[1]
         row |= {"published": float(goes), "null": float(not goes)}
         row["state"] = max(way["state"] for way in ways)
-        rows.append({"variant": variant.name, "quantity": "worst_way_closed"} | row)
+        rows.append({"quantity": "worst_way_closed"} | row)
     return tidy(rows, KEYS)
 
 
