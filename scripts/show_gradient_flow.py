@@ -10,7 +10,7 @@ from onelayer.local_to_global import basins, canonical, drawing
 from onelayer.local_to_global.canonical import E_SADDLE, W_SADDLE
 from onelayer.local_to_global.chain import Chain
 from onelayer.local_to_global.critical_points import outcome
-from onelayer.local_to_global.drawing import BLUE, GREEN, RED, YELLOW, legend_below, line, side
+from onelayer.local_to_global.drawing import BLUE, GREEN, RED, YELLOW, line, side
 from onelayer.local_to_global.simulation import grid, shown_chains
 from onelayer.settings.local_to_global import FlowSettings
 
@@ -88,7 +88,7 @@ def basins_figure(settings: FlowSettings) -> plt.Figure:
         line("local maxima", color=GREEN, lw=2.5, ls=":"),
         line("saddle", color="k", marker="*", ms=9, ls=""),
     ]
-    legend_below(figure, handles, 3)
+    figure.legend(handles=handles, loc="outside lower center", ncols=3)
     title = "The gradient flow, contours of its energy E, and the basins of its minima"
     figure.suptitle(title, fontsize=10)
     return figure
@@ -124,7 +124,7 @@ def landscape(settings: FlowSettings, paths: dict[str, np.ndarray]) -> plt.Figur
     bar.set_label("loss above the bigram entropy (nats)")
     handles = drawing.outcome_handles()
     handles.append(line("start", color="0.2", marker=".", ms=5, ls=""))
-    legend_below(figure, handles, 3)
+    figure.legend(handles=handles, loc="outside lower center", ncols=3)
     title = f"Where p + q > 1, {found} end at a local minimum (e = 0)"
     figure.suptitle(title, fontsize=10)
     return figure

@@ -69,5 +69,5 @@ with job(snakemake) as step:
     handles = [drawing.line(f"${n}$", **(s | {"marker": ""})) for n, s in STYLES.items()]
     of_authors = {"color": "0.3", "ls": "", "marker": "o", "ms": 5}
     handles.append(drawing.line("markers: authors' weights (one run)", **of_authors))
-    drawing.legend_below(lower, handles, 4)
+    lower.legend(handles=handles, loc="outside lower center", ncols=4)
     step.save_figure(figure)

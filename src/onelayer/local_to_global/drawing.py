@@ -1,6 +1,6 @@
 """What several figures of the paper share: colours of ends, bands over seeds, legends."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import pandas as pd
 
@@ -45,8 +45,3 @@ def band(
     mean = by.mean()
     axis.fill_between(mean.index, by.min(), by.max(), color=style["color"], alpha=alpha, lw=0)
     axis.plot(mean.index, mean, **style)
-
-
-def legend_below(figure, handles: Sequence, columns: int) -> None:
-    """A legend under all panels."""
-    figure.legend(handles=handles, loc="outside lower center", ncols=columns)
