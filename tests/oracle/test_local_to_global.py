@@ -16,7 +16,7 @@ from onelayer.local_to_global.critical_points import outcome
 from onelayer.local_to_global.initialisation import STARTS
 from onelayer.local_to_global.integrator import integrate
 from onelayer.local_to_global.training import sequences
-from onelayer.local_to_global.trap import curvature
+from onelayer.local_to_global.trap import _at_zero, curvature
 from onelayer.settings.local_to_global import EnsembleSettings, TrainingSettings, Variant
 from tests.oracle import local_to_global as plain
 
@@ -301,3 +301,21 @@ def test_the_curvature_is_that_of_the_dense_hessian_in_all_parameters(scale):
         H_ee, H_er, H_rr = hessian[:d, :d], hessian[:d, rest], hessian[rest][:, rest]
         least = torch.linalg.eigvalsh(H_ee - H_er @ torch.linalg.pinv(H_rr) @ H_er.T)[0] / unit
         assert float(found[run]) == pytest.approx(float(least), rel=1e-7)
+
+
+def test_the_slope_at_e_0_is_that_of_the_dense_model_on_any_sequences():
+    """The Hessian of the sum of wrong <e, z(e)> at e = 0 is twice the symmetric slope."""
+    parameters = random_parameters(1, 5, 3)
+    drawn = torch.Generator().manual_seed(0)
+    x = (torch.rand(6, 5, generator=drawn) < 0.4).cumsum(1) % 2  # places depend on each other
+    wrong = torch.randn(6, 5, generator=drawn, dtype=torch.float64)
+    own = {name: value[0] for name, value in parameters.items()}
+
+    def mismatch(e: torch.Tensor) -> torch.Tensor:
+        moved = own | {"e": e}
+        return sum(w @ dense_logits(moved, row) for w, row in zip(wrong, x.tolist(), strict=True))
+
+    zero = torch.zeros(3, dtype=torch.float64)
+    hessian = torch.autograd.functional.hessian(mismatch, zero)
+    slope = _at_zero(parameters, x[None].double(), wrong[None])[1][0]
+    torch.testing.assert_close(slope + slope.T, hessian, rtol=1e-9, atol=1e-12)
