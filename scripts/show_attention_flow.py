@@ -15,31 +15,15 @@ from onelayer.settings.local_to_global import FlowSettings
 TITLE = "Flows in (e, w, a) from near the origin that end at a global minimum"
 
 
-def first_inside(path: np.ndarray, bound: float) -> int:
-    """How many of the first positions of a path [d, F] lie within +-bound in every coordinate."""
-    inside = (abs(path) <= bound).all(axis=0)
-    return len(inside) if inside.all() else int(np.argmin(inside))
-
-
-def draw_path(axis: plt.Axes, points: np.ndarray, colour: str) -> None:
-    """A trajectory [2, F] from its start, with an arrow halfway along it."""
-    axis.plot(*points, color=colour, lw=0.7, alpha=0.8)
-    axis.plot(*points[:, :1], "o", color="0.2", ms=2)
-    run = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(points, axis=1)))])
-    if run[-1] > 0:
-        ends = [0.5 * run[-1], 0.52 * run[-1]]
-        tail, head = np.transpose([np.interp(ends, run, one) for one in points])
-        arrow = {"arrowstyle": "-|>", "color": colour, "lw": 0, "mutation_scale": 7}
-        axis.annotate("", head, tail, arrowprops=arrow)
-
-
 def draw_column(column: np.ndarray, path: np.ndarray, reached: np.ndarray, bound: float) -> None:
     """Paths [F, 3, n], w over e and a over e; of those that leave the picture the beginning."""
     for one, end in zip(path.transpose(2, 1, 0), reached, strict=True):
-        inside, colour = first_inside(one, bound), drawing.OUTCOMES.get(end, "0.5")
+        within, colour = (abs(one) <= bound).all(axis=0), drawing.OUTCOMES.get(end, "0.5")
+        first = len(within) if within.all() else int(within.argmin())
         for axis, height in zip(column, (1, 2), strict=True):
-            draw_path(axis, one[[0, height], :inside], colour)
-            if inside == one.shape[1]:
+            axis.plot(*one[[0, height], :first], color=colour, lw=0.7, alpha=0.8)
+            axis.plot(*one[[0, height], 0], "o", color="0.2", ms=2)
+            if within.all():
                 shape = drawing.ENDS.get(end, "x")
                 axis.plot(*one[[0, height], -1], shape, color=colour, ms=3.5, zorder=3)
     for axis in column:
@@ -76,6 +60,6 @@ with job(snakemake) as step:
     handles.append(drawing.line("start", color="0.2", marker="o", ms=2.5, ls=""))
     saddle = r"saddle's weight, $w = -1/\sqrt{2}$"
     handles.append(drawing.line(saddle, color="0.6", lw=0.8, ls=":"))
-    drawing.legend_below(figure, handles, 2)
+    figure.legend(handles=handles, loc="outside lower center", ncols=2)
     figure.suptitle(f"{TITLE}:\n{', '.join(counts)}", fontsize=10)
     step.save_figure(figure)

@@ -8,19 +8,14 @@ from onelayer.evidence.tables import interval, number, tidy
 from onelayer.job import job
 from onelayer.local_to_global import canonical
 from onelayer.local_to_global.chain import Chain
-from onelayer.local_to_global.critical_points import POINTS
-from onelayer.local_to_global.ends import pooled
+from onelayer.local_to_global.critical_points import POINTS, pooled
 from onelayer.local_to_global.simulation import chains_of
 from onelayer.settings.local_to_global import FlowSettings
 
 KEYS = ["model", "p", "q", "point"]
 # Of starts around a point, how many come back; the saddles on e = 0 have starts of both kinds.
-RETURNS = {
-    "global minimum": 1.0,
-    "local minimum": 1.0,
-    "local maximum": 0.0,
-    "saddle, a e^2 = -1": 0.0,
-}
+RETURNS = {"global minimum": 1.0, "local minimum": 1.0}
+RETURNS |= {"local maximum": 0.0, "saddle, a e^2 = -1": 0.0}
 NOTES = [
     "(e, w): the canonical model; (e, w, a): with the attention scalar, at a = -.5 and .5. Loss "
     "and gradient: closed forms at the optimal bias, the worst of the representatives. Theory is "
@@ -83,20 +78,13 @@ def for_readers(table: pd.DataFrame) -> pd.DataFrame:
         by = part.set_index("quantity")
         value, back = by["value"], by.loc["share_returning"]
         bends = [value["smallest_curvature"], value["largest_curvature"]]
+        bends = ", ".join("0" if abs(bend) < 1e-12 else f"{bend:.3g}" for bend in bends)
         rows.append(
-            {
-                "model": model,
-                "chain": str(Chain(p, q)),
-                "point": point,
-                "loss": number(value["loss"], 6),
-                "theory": number(by.loc["loss", "published"], 6),
-                "|gradient|": f"{value['gradient_norm']:.0e}",
-                "curvatures from, to": ", ".join(
-                    "0" if abs(b) < 1e-12 else f"{b:.3g}" for b in bends
-                ),
-                "flow returns [95%]": interval(*back[["value", "low", "high"]], 3),
-                "in theory": number(back["published"], 0),
-            }
+            {"model": model, "chain": str(Chain(p, q)), "point": point}
+            | {"loss": number(value["loss"], 6), "theory": number(by.loc["loss", "published"], 6)}
+            | {"|gradient|": f"{value['gradient_norm']:.0e}", "curvatures from, to": bends}
+            | {"flow returns [95%]": interval(*back[["value", "low", "high"]], 3)}
+            | {"in theory": number(back["published"], 0)}
         )
     return pd.DataFrame(rows)
 

@@ -1,19 +1,22 @@
-"""Fig. 1: the gradient flow along energy contours (left) and its basins (right), a row a chain."""
+"""Fig. 1: the gradient flow along energy contours, and its basins; its paths on the loss."""
 
 import numpy as np
+from matplotlib.colors import LinearSegmentedColormap, LogNorm
+from safetensors.numpy import load_file
 
 from onelayer.evidence.figures import WIDTH, plt
 from onelayer.job import job
-from onelayer.local_to_global import basins, canonical
+from onelayer.local_to_global import basins, canonical, drawing
 from onelayer.local_to_global.canonical import E_SADDLE, W_SADDLE
 from onelayer.local_to_global.chain import Chain
-from onelayer.local_to_global.drawing import BLUE, GREEN, RED, YELLOW, legend_below, line, side
+from onelayer.local_to_global.critical_points import outcome
+from onelayer.local_to_global.drawing import BLUE, GREEN, RED, YELLOW, line, side
 from onelayer.local_to_global.simulation import grid, shown_chains
 from onelayer.settings.local_to_global import FlowSettings
 
 PIXELS = 400  # of a map's side
 ARROWS = 25  # per axis
-TITLE = "The gradient flow, contours of its energy E, and the basins of its minima"
+LOSSES = (1e-3, 10.0)  # nats above the best: the range of the landscape's colours
 
 
 def field(extent: float, points: int) -> np.ndarray:
@@ -66,8 +69,8 @@ def draw_critical_points(axis: plt.Axes, chain: Chain, extent: float) -> None:
     axis.set(xlabel="embedding e", ylabel="weight w", aspect="equal")
 
 
-with job(snakemake) as step:
-    settings = FlowSettings(**snakemake.params.settings)
+def basins_figure(settings: FlowSettings) -> plt.Figure:
+    """The flow (left) and its basins (right), a row a chain."""
     figure, axes = plt.subplots(2, 2, figsize=(WIDTH, 7.6))
     for row, chain in zip(axes, shown_chains(settings.chains), strict=True):
         draw_flow(row[0], chain, settings.extent)
@@ -85,6 +88,49 @@ with job(snakemake) as step:
         line("local maxima", color=GREEN, lw=2.5, ls=":"),
         line("saddle", color="k", marker="*", ms=9, ls=""),
     ]
-    legend_below(figure, handles, 3)
-    figure.suptitle(TITLE, fontsize=10)
-    step.save_figure(figure)
+    figure.legend(handles=handles, loc="outside lower center", ncols=3)
+    title = "The gradient flow, contours of its energy E, and the basins of its minima"
+    figure.suptitle(title, fontsize=10)
+    return figure
+
+
+def landscape(settings: FlowSettings, paths: dict[str, np.ndarray]) -> plt.Figure:
+    """The loss over (e, w), and trajectories of the flow on it."""
+    extent = settings.extent
+    figure, axes = plt.subplots(1, 2, figsize=(WIDTH, 0.58 * WIDTH), sharey=True)
+    # White and light greys: dark ones would hide the trajectories.
+    colours = LinearSegmentedColormap.from_list("greys", ["white", "0.45"])
+    frame = {"extent": (-extent, extent, -extent, extent), "origin": "lower", "aspect": "equal"}
+    shown = zip(axes, ("below", "above"), shown_chains(settings.chains), strict=True)
+    for axis, name, chain in shown:
+        e, w = field(extent, PIXELS)
+        loss = canonical.loss(canonical.logit_gap(e, w), chain) - chain.bigram_entropy
+        # Logarithmic, to show both plateau and valley.
+        above = np.maximum(loss, LOSSES[0])
+        ground = axis.imshow(above, cmap=colours, norm=LogNorm(*LOSSES), **frame)
+        path = paths[f"plane_{name}"]
+        for one, end in zip(path.transpose(2, 1, 0), outcome(path[-1], chain), strict=True):
+            colour, shape = drawing.OUTCOMES.get(end, "0.5"), drawing.ENDS.get(end, "x")
+            axis.plot(*one, color=colour, lw=0.9, alpha=0.8)
+            axis.plot(*one[:, 0], ".", color="0.2", ms=3)
+            axis.plot(*one[:, -1], shape, color=colour, ms=4, mec="white", mew=0.4, zorder=4)
+        axis.set(xlabel="embedding e", title=side(chain), xlim=(-extent, extent))
+        axis.set_ylim(-extent, extent)
+        if name == "above":
+            ends = outcome(path[-1], chain)[path[0, 1] > 0]
+            found = f"{(ends == basins.LOCAL).sum()} of {len(ends)} starts with w > 0"
+    axes[0].set_ylabel("weight w")
+    bar = figure.colorbar(ground, ax=axes, shrink=0.85, extend="both")
+    bar.set_label("loss above the bigram entropy (nats)")
+    handles = drawing.outcome_handles()
+    handles.append(line("start", color="0.2", marker=".", ms=5, ls=""))
+    figure.legend(handles=handles, loc="outside lower center", ncols=3)
+    title = f"Where p + q > 1, {found} end at a local minimum (e = 0)"
+    figure.suptitle(title, fontsize=10)
+    return figure
+
+
+with job(snakemake) as step:
+    settings = FlowSettings(**snakemake.params.settings)
+    step.save_figure(basins_figure(settings))
+    step.save_figure(landscape(settings, load_file(snakemake.input.paths)), output="landscape")

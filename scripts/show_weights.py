@@ -43,16 +43,15 @@ def draw_shares(axis: plt.Axes, curves: pd.DataFrame, authors: pd.DataFrame, tit
         [markers] = axis.plot(theirs["iteration"], theirs["published"], **point)
         markers.set_in_layout(False)  # where there are none they would leave the layout no room
     axis.axhline(1, color="0.7", lw=0.8, zorder=0)
-    axis.set(xlabel="iteration", ylim=(0, 1.05), xlim=(0, last), title=title)
+    axis.set(xlabel="iteration", ylim=(0, 1.05), xlim=(0, last))
+    axis.set_title(title, fontsize=8.5)
     despine(axis)
 
 
 with job(snakemake) as step:
     curves, weights = pd.read_parquet(snakemake.input.curves), load_file(snakemake.input.weights)
-    authors, iterations = (
-        pd.read_csv(step.given("published")),
-        snakemake.params.settings["snapshots"],
-    )
+    authors = pd.read_csv(step.given("published"))
+    iterations = snakemake.params.settings["snapshots"]
     figure, columns = plt.figure(figsize=(WIDTH, 6.2)), len(iterations)
     upper, lower = figure.subfigures(2, 1, height_ratios=[1, 1.05])
     axes = upper.subplots(2, 2 * columns, squeeze=False)
@@ -62,7 +61,7 @@ with job(snakemake) as step:
     bar = upper.colorbar(image, ax=axes, ticks=[-1, 0, 1], aspect=25)
     bar.set_label("entry / max", fontsize=8)
     upper.suptitle(TITLE, fontsize=10)
-    panels = lower.subplots(1, 3, sharey=True)
+    panels = lower.subplots(1, 4, sharey=True)
     for axis, (start, title) in zip(panels, drawing.STARTS.items(), strict=True):
         theirs = authors[authors["initialisation"] == start]
         draw_shares(axis, curves[curves["variant"] == start], theirs, title)
@@ -70,5 +69,5 @@ with job(snakemake) as step:
     handles = [drawing.line(f"${n}$", **(s | {"marker": ""})) for n, s in STYLES.items()]
     of_authors = {"color": "0.3", "ls": "", "marker": "o", "ms": 5}
     handles.append(drawing.line("markers: authors' weights (one run)", **of_authors))
-    drawing.legend_below(lower, handles, 4)
+    lower.legend(handles=handles, loc="outside lower center", ncols=4)
     step.save_figure(figure)

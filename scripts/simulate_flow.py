@@ -12,7 +12,7 @@ with job(snakemake) as step:
     save_file({"theta": simulation.basin_maps(flow, step.progress)}, step.path("maps"))
     save_file(simulation.shown_paths(flow), step.path("paths"))
     step.save(
-        gaussian=simulation.gaussian_starts(flow),
-        attention=simulation.attention_starts(attention, flow),
+        gaussian=simulation.gaussian_starts(2, flow.sigmas, flow.draws, flow),
+        attention=simulation.gaussian_starts(3, attention.sigmas, attention.draws, flow),
         neighbours=simulation.neighbours(flow),
     )

@@ -15,11 +15,12 @@ from onelayer.local_to_global.critical_points import (
     outcome,
 )
 from onelayer.local_to_global.integrator import integrate
-from onelayer.local_to_global.simulation import neighbours, shown_paths
+from onelayer.local_to_global.simulation import gaussian_starts, neighbours, shown_paths
 from onelayer.settings.local_to_global import FlowSettings, TransformerSettings, TrapSettings
 
 BELOW, ABOVE = Chain(0.2, 0.3), Chain(0.5, 0.8)
 CHAINS = [{"p": 0.2, "q": 0.3}, {"p": 0.5, "q": 0.8}]
+RANK_ONE_OF_TWO = {"name": "x", "initialisation": "rank_one", "embedding_rows": 2}
 FLOW = {"chains": CHAINS, "tolerance": 1e-8, "at_rest": 1e-7, "seed": 0, "extent": 3, "points": 20}
 FLOW |= {"sigmas": [0.1, 1.0], "wide": 1, "near": 0.1, "draws": 20, "trajectories": 4, "frames": 3}
 
@@ -59,9 +60,11 @@ def test_loss_and_slope_stay_finite_where_exp_does_not(chain):
 
 
 def test_a_small_gaussian_start_goes_to_the_global_minimum_below_1_and_to_the_local_above():
+    unit = np.random.default_rng(0).normal(size=(2, 200_000))
     for chain, small, large in ((BELOW, 1.0, 0.887), (ABOVE, 0.0, 0.381)):
-        assert basins.probability_global(0.02, chain) == pytest.approx(small, abs=1e-12)
-        assert basins.probability_global(1.0, chain) == pytest.approx(large, abs=1e-3)
+        for sigma, expected in ((0.02, small), (1.0, large)):
+            share = (basins.basin(*(sigma * unit), chain) == basins.GLOBAL).mean()
+            assert share == pytest.approx(expected, abs=0 if sigma < 1 else 4e-3)
 
 
 @pytest.mark.parametrize("chain", [BELOW, ABOVE])
@@ -142,6 +145,20 @@ def test_the_flow_returns_to_minima_and_leaves_maxima_and_new_saddles():
     assert share[["saddle", "saddle, e = 0"]].between(0.2, 0.5).all()
 
 
+def test_every_gaussian_start_is_kept_beside_its_own_end():
+    """Every scale multiplies the same draws; each flow ends where `basin` says of its start."""
+    settings = FlowSettings(**FLOW)
+    found = gaussian_starts(2, [0.1, 1.0], 30, settings)
+    small, large = (found[found["sigma"] == sigma] for sigma in (0.1, 1.0))
+    names = ["e_0", "w_0"]
+    np.testing.assert_allclose(10 * small[names].to_numpy(), large[names].to_numpy())
+    for (p, q), part in found.groupby(["p", "q"]):
+        start, end = (part[names].to_numpy().T for names in (["e_0", "w_0"], ["e", "w"]))
+        expected = basins.basin(*start, Chain(p, q))
+        assert (outcome(end, Chain(p, q)) == expected).all() and len(set(expected)) == 2
+        assert abs(end - basins.limit_points(*start, Chain(p, q))).max() < 1e-6
+
+
 def test_a_shown_path_is_where_the_flow_is_at_each_of_its_times():
     found = shown_paths(FlowSettings(**FLOW))
     for side, chain in (("below", BELOW), ("above", ABOVE)):
@@ -167,9 +184,10 @@ def config(block: str) -> dict:
         ("flow", FlowSettings, {"sigmas": [1.0, 0.1]}, "ascending order"),
         ("transformer", TransformerSettings, {"snapshots": [5000]}, "comes after the last of"),
         ("trap", TrapSettings, {"chains": [CHAINS[0]]}, r"p = 0.2, q = 0.3: p \+ q must exceed 1"),
-        ("trap", TrapSettings, {"everywhere": [{"name": "paper's start"}]}, "has this row already"),
-        ("trap", TrapSettings, {"everywhere": [{"name": "x", "embedding_rows": 2}]}, "must be 1"),
-        ("trap", TrapSettings, {"everywhere": [{"name": "x", "rate": 2}]}, "unknown key 'rate'"),
+        ("transformer", TransformerSettings, {"variants": [RANK_ONE_OF_TWO]}, "must be 1, found 2"),
+        ("trap", TrapSettings, {"variants": [{"name": "paper's start"}]}, "is trained anyway"),
+        ("trap", TrapSettings, {"variants": [{"name": "x", "embedding_rows": 2}]}, "must be 1"),
+        ("trap", TrapSettings, {"variants": [{"name": "x", "rate": 2}]}, "unknown key 'rate'"),
     ],
 )
 def test_settings_that_make_no_experiment_are_refused(block, model, change, said):

@@ -1,5 +1,6 @@
 # Local to Global (Makkuva et al. 2024): gradient flow, and transformers on Markov chains.
 l2g = settings.local_to_global
+AUTHORS = repository_file("reference/local_to_global_rank_one.csv")
 
 
 rule simulate_flow:
@@ -35,15 +36,9 @@ rule show_critical_points:
         table=table("local_to_global/critical_points"),
     log:
         "results/logs/show_critical_points.log",
-    benchmark:
-        "results/benchmarks/show_critical_points.tsv"
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
-    threads: 1
-    resources:
-        mem_mb=500,
-        runtime=5,
     params:
         settings=dump(l2g.flow),
         code=code("show_critical_points"),
@@ -62,15 +57,9 @@ rule show_basins:
         table=table("local_to_global/basins"),
     log:
         "results/logs/show_basins.log",
-    benchmark:
-        "results/benchmarks/show_basins.tsv"
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
-    threads: 1
-    resources:
-        mem_mb=600,
-        runtime=5,
     params:
         settings=dump(l2g.flow),
         code=code("show_basins"),
@@ -81,25 +70,22 @@ rule show_basins:
 
 
 rule show_gradient_flow:
+    input:
+        paths="results/local_to_global/paths.safetensors",
     output:
         figure=figure("local_to_global/gradient_flow"),
+        landscape=figure("local_to_global/landscape"),
     log:
         "results/logs/show_gradient_flow.log",
-    benchmark:
-        "results/benchmarks/show_gradient_flow.tsv"
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
-    threads: 1
-    resources:
-        mem_mb=600,
-        runtime=5,
     params:
         settings=dump(l2g.flow),
+        caption="Gradient flow of the canonical model (e, w), for p + q below and above 1: along contours of the energy E, its basins (Fig. 1 of the paper), and trajectories from random starts on the loss.",
         code=code("show_gradient_flow"),
-        caption="Gradient flow of the canonical model (e, w) along contours of the energy E, and its basins, for p + q below and above 1 (Fig. 1 of the paper).",
     message:
-        "Draw the gradient flow and its basins"
+        "Draw the gradient flow, its basins, and the loss landscape"
     script:
         "../../scripts/show_gradient_flow.py"
 
@@ -111,49 +97,17 @@ rule show_attention_flow:
         figure=figure("local_to_global/attention_flow"),
     log:
         "results/logs/show_attention_flow.log",
-    benchmark:
-        "results/benchmarks/show_attention_flow.tsv"
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
-    threads: 1
-    resources:
-        mem_mb=600,
-        runtime=5,
     params:
         settings=dump(l2g.flow),
-        code=code("show_attention_flow"),
         caption="Gradient flow with the attention scalar, (e, w, a), from starts in a cube around the origin, wide (Fig. 2 of the paper) and near it (Fig. 5).",
+        code=code("show_attention_flow"),
     message:
         "Draw the gradient flow with attention"
     script:
         "../../scripts/show_attention_flow.py"
-
-
-rule show_landscape:
-    input:
-        paths="results/local_to_global/paths.safetensors",
-    output:
-        figure=figure("local_to_global/landscape"),
-    log:
-        "results/logs/show_landscape.log",
-    benchmark:
-        "results/benchmarks/show_landscape.tsv"
-    localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
-    threads: 1
-    resources:
-        mem_mb=600,
-        runtime=5,
-    params:
-        settings=dump(l2g.flow),
-        code=code("show_landscape"),
-        caption="The loss of the canonical model over (e, w), and trajectories of the gradient flow from random starts.",
-    message:
-        "Draw the loss landscape"
-    script:
-        "../../scripts/show_landscape.py"
 
 
 rule train_transformers:
@@ -164,6 +118,7 @@ rule train_transformers:
         "results/logs/train_transformers.log",
     benchmark:
         "results/benchmarks/train_transformers.tsv"
+    priority: 1
     conda:
         "../../envs/onelayer.yaml"
     threads: l2g.transformer.threads
@@ -175,7 +130,7 @@ rule train_transformers:
         settings=dump(l2g.transformer),
         code=code("train_transformers"),
     message:
-        "Train transformers on a Markov chain from three starts"
+        "Train transformers on a Markov chain from four starts, then with one change at a time"
     script:
         "../../scripts/train_transformers.py"
 
@@ -188,24 +143,37 @@ rule show_starts:
         figure=figure("local_to_global/loss_curves"),
     log:
         "results/logs/show_starts.log",
-    benchmark:
-        "results/benchmarks/show_starts.tsv"
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
-    threads: 1
-    resources:
-        mem_mb=700,
-        runtime=5,
     params:
-        published=repository_file("reference/local_to_global_rank_one.csv"),
+        published=AUTHORS,
         settings=dump(l2g.transformer),
+        caption="Loss over training from the standard, the rank-one and the paper's starts, beside the entropies of the unigram and the bigram model (Fig. 4 of the paper).",
         code=code("show_starts"),
-        caption="Loss over training from the standard, the rank-one and the paper's start, beside the entropies of the unigram and the bigram model (Fig. 4 of the paper).",
     message:
         "Tabulate and draw what each start learns"
     script:
         "../../scripts/show_starts.py"
+
+
+rule show_ablation:
+    input:
+        curves="results/local_to_global/curves.parquet",
+    output:
+        table=table("local_to_global/ablation"),
+    log:
+        "results/logs/show_ablation.log",
+    localrule: True
+    conda:
+        "../../envs/onelayer.yaml"
+    params:
+        settings=dump(l2g.transformer),
+        code=code("show_ablation"),
+    message:
+        "Tabulate where each start ends, one change of the training at a time"
+    script:
+        "../../scripts/show_ablation.py"
 
 
 rule show_weights:
@@ -216,73 +184,18 @@ rule show_weights:
         figure=figure("local_to_global/weights"),
     log:
         "results/logs/show_weights.log",
-    benchmark:
-        "results/benchmarks/show_weights.tsv"
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
-    threads: 1
-    resources:
-        mem_mb=700,
-        runtime=5,
     params:
-        published=repository_file("reference/local_to_global_rank_one.csv"),
+        published=AUTHORS,
         settings=dump(l2g.transformer),
-        code=code("show_weights"),
         caption="The first MLP matrix and the value matrix of one run along the training, from the standard start (Fig. 3 of the paper) and a rank-one start (Fig. 6), and how near to rank one all six matrices come, beside the authors' saved weights.",
+        code=code("show_weights"),
     message:
         "Draw the weights and how near to rank one they come"
     script:
         "../../scripts/show_weights.py"
-
-
-rule ablate_transformers:
-    output:
-        curves="results/local_to_global/ablation.parquet",
-    log:
-        "results/logs/ablate_transformers.log",
-    benchmark:
-        "results/benchmarks/ablate_transformers.tsv"
-    priority: 1
-    conda:
-        "../../envs/onelayer.yaml"
-    threads: l2g.transformer.threads
-    resources:
-        mem_mb=lambda w, attempt: 1500 * attempt,
-        runtime=lambda w, attempt: 60 * attempt,
-        gpu=gpus(l2g.transformer),
-    params:
-        settings=dump(l2g.ablated),
-        code=code("ablate_transformers"),
-    message:
-        "Train transformers with one change at a time"
-    script:
-        "../../scripts/ablate_transformers.py"
-
-
-rule show_ablation:
-    input:
-        curves="results/local_to_global/ablation.parquet",
-    output:
-        table=table("local_to_global/ablation"),
-    log:
-        "results/logs/show_ablation.log",
-    benchmark:
-        "results/benchmarks/show_ablation.tsv"
-    localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
-    threads: 1
-    resources:
-        mem_mb=500,
-        runtime=5,
-    params:
-        settings=dump(l2g.ablated),
-        code=code("show_ablation"),
-    message:
-        "Tabulate what keeps a start at the unigram model"
-    script:
-        "../../scripts/show_ablation.py"
 
 
 rule train_trapped:
@@ -316,19 +229,13 @@ rule show_trap:
         figure=figure("local_to_global/trap"),
     log:
         "results/logs/show_trap.log",
-    benchmark:
-        "results/benchmarks/show_trap.tsv"
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
-    threads: 1
-    resources:
-        mem_mb=700,
-        runtime=5,
     params:
         settings=dump(l2g.trap),
+        caption="The loss, who leaves, and the least curvature at the unigram model along trainings of the whole transformer, on chains with p + q > 1.",
         code=code("show_trap"),
-        caption="The loss, who leaves, and the least curvature at the unigram model along trainings of the whole transformer, on four chains with p + q > 1.",
     message:
         "Tabulate and draw who leaves the unigram model"
     script:

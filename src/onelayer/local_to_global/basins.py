@@ -8,7 +8,6 @@ p + q = 1, which settings refuse, no theorem says where.
 import math
 
 import numpy as np
-from scipy import integrate
 from scipy.optimize import elementwise
 from scipy.special import lambertw, wrightomega
 
@@ -102,24 +101,3 @@ def _bracket(E: np.ndarray, sign: int, s_star: float) -> tuple[np.ndarray, np.nd
         return np.minimum(0.5, np.exp(E - 2 * s_star)), edge
     edge[closed] = _size_at_rest(E[closed], sign, outer=True)
     return edge, np.maximum(1.0, np.sqrt(2 * np.maximum(-s_star - E, 0))) * 1.001
-
-
-def probability_global(sigma: float, chain: Chain) -> float:
-    """P(the flow reaches the global minimum) for e, w drawn from N(0, sigma^2), by quadrature.
-
-    I_min is e^2 < E_sad + w^2 - log|w| on a range of w < 0 (and all of w >= 0 for p + q > 1), so
-    that the inner integral is an error function.
-    """
-
-    def density(size: float) -> float:
-        width = math.sqrt(max(E_SADDLE + size * size - math.log(size), 0))
-        normal = math.exp(-((size / sigma) ** 2) / 2) / (sigma * math.sqrt(2 * math.pi))
-        return normal * math.erf(width / (sigma * math.sqrt(2)))
-
-    # Twelve standard deviations hold everything that a float can see.
-    if chain.below:
-        low, high, sure = -W_SADDLE, max(-W_SADDLE, 12 * sigma), 0.0
-    else:
-        low, high, sure = 0.0, min(-W_SADDLE, 12 * sigma), 0.5
-    local = sure + integrate.quad(density, low, high, epsabs=1e-13, limit=200)[0]
-    return min(max(1 - local, 0.0), 1.0)

@@ -7,7 +7,9 @@ two factors that change sign there: saddles, at the loss of the unigram model.
 """
 
 import numpy as np
+import pandas as pd
 
+from onelayer.evidence.intervals import share
 from onelayer.local_to_global.basins import GLOBAL, LOCAL, SADDLE
 from onelayer.local_to_global.canonical import W_SADDLE, logit_gap
 from onelayer.local_to_global.chain import Chain
@@ -82,3 +84,12 @@ def outcome(theta: np.ndarray, chain: Chain) -> np.ndarray:
     return np.select(
         [distance < REACHED, abs(e) < REACHED, at_saddle], [GLOBAL, LOCAL, SADDLE], UNFINISHED
     )
+
+
+def pooled(rows: pd.DataFrame) -> dict[str, float]:
+    """The share of all rows together, with the interval that the starts of one row give.
+
+    All chains and scales have the same starts: on one side of p + q = 1 they mostly fail together.
+    """
+    value, starts = np.average(rows["value"], weights=rows["n"]), int(rows["n"].max())
+    return share(round(value * starts), starts) | {"value": float(value)}

@@ -1,6 +1,6 @@
 """What several figures of the paper share: colours of ends, bands over seeds, legends."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import pandas as pd
 
@@ -12,9 +12,10 @@ BLUE, RED, GREEN, YELLOW = PALETTE[0], PALETTE[1], PALETTE[2], PALETTE[4]
 OUTCOMES = {GLOBAL: BLUE, LOCAL: RED}
 ENDS = {GLOBAL: "o", LOCAL: "s"}  # the shape says what the colour says
 STARTS = {
-    "standard": "standard Gaussian start",
+    "standard": "standard start",
     "rank_one": "rank-one start",
-    "paper": "the paper's start",
+    "paper": "paper's start, W = 1",
+    "paper_canonical": "paper's start, W = .25",
 }
 
 
@@ -44,8 +45,3 @@ def band(
     mean = by.mean()
     axis.fill_between(mean.index, by.min(), by.max(), color=style["color"], alpha=alpha, lw=0)
     axis.plot(mean.index, mean, **style)
-
-
-def legend_below(figure, handles: Sequence, columns: int) -> None:
-    """A legend under all panels."""
-    figure.legend(handles=handles, loc="outside lower center", ncols=columns)

@@ -46,18 +46,17 @@ def rank_one(random: RunRandom, T: int, d: int) -> dict[str, Tensor]:
     signs = random.uniform(d, use="initial alpha") < 0.5
     alpha = torch.where(signs, 1.0, -1.0) / math.sqrt(d)
 
-    def scalar(name: str, entries: int, std: float = STD) -> Tensor:
+    def scalar(name: str) -> Tensor:
+        std = RESIDUAL_STD if name in ("W_O", "W_2") else STD
+        entries = parameters[name][0].numel()
         return std * math.sqrt(entries) * random.normal(1, 1, use=f"initial scale {name}")
 
     column, row = alpha[:, :, None], alpha[:, None]
     ones = alpha.new_full((len(alpha), 4 * d, 1), 1 / math.sqrt(4 * d))
-    parameters |= _symbols(scalar("e", d)[..., 0] * alpha, T)
-    for name in ("W_Q", "W_K", "W_V"):
-        parameters[name] = scalar(name, d * d) * column * row
-    parameters["W_O"] = scalar("W_O", d * d, RESIDUAL_STD) * column * row
-    parameters["W_1"] = scalar("W_1", 4 * d * d) * ones * row
-    parameters["W_2"] = scalar("W_2", 4 * d * d, RESIDUAL_STD) * column * ones.mT
-    return parameters
+    outer = dict.fromkeys(("W_Q", "W_K", "W_V", "W_O"), (column, row))
+    outer |= {"W_1": (ones, row), "W_2": (column, ones.mT)}
+    scaled = {name: scalar(name) * left * right for name, (left, right) in outer.items()}
+    return parameters | _symbols(scalar("e")[..., 0] * alpha, T) | scaled
 
 
 def paper(

@@ -5,8 +5,6 @@ model) for p + q < 1 and a local one (the unigram model) for p + q > 1. The pape
 out at w < -1/sqrt 2, in the other basin: Fig. 4 has it reach the bigram model for p + q > 1.
 """
 
-from collections.abc import Mapping
-
 import numpy as np
 import pandas as pd
 
@@ -15,7 +13,7 @@ from onelayer.local_to_global.chain import Chain
 from onelayer.settings.local_to_global import TrainingSettings
 
 NOT_REACHED = "not reached"
-_MISSING = {"state": NOT_REACHED, "n": 0}
+MISSING = {"state": NOT_REACHED, "n": 0}
 
 
 def claimed_model(start: str, chain: Chain) -> str:
@@ -23,11 +21,16 @@ def claimed_model(start: str, chain: Chain) -> str:
     return "bigram" if chain.below != start.startswith("paper") else "unigram"
 
 
-def claimed_loss(model: str, chain: Chain) -> dict[str, float]:
-    """The entropy at which the paper says that training ends, and the other as no effect."""
-    entropies = [chain.unigram_entropy, chain.bigram_entropy]
-    published, null = entropies if model == "unigram" else entropies[::-1]
-    return {"published": published, "null": null}
+def claimed_loss(start: str, chain: Chain, training: TrainingSettings) -> dict[str, float]:
+    """The entropy at which the paper says that a start ends, and the other one as no effect.
+
+    `tolerance`: the excess loss of the model's one or two logits, estimated from one batch.
+    """
+    entropies, logits = [chain.unigram_entropy, chain.bigram_entropy], 1
+    if claimed_model(start, chain) == "bigram":
+        entropies, logits = entropies[::-1], 2
+    tolerance = logits / (2 * training.batch * training.sequence_length)
+    return {"published": entropies[0], "null": entropies[1], "tolerance": tolerance}
 
 
 def over_runs(estimate: dict[str, float]) -> dict[str, object]:
@@ -53,27 +56,23 @@ def not_trained(runs: pd.DataFrame, chain: Chain) -> dict[str, str]:
     return {}
 
 
+def halfway(runs: pd.DataFrame) -> pd.DataFrame:
+    """Every run at its last look within the first half of the training."""
+    first_half = runs[runs["iteration"] <= runs["iteration"].max() / 2]
+    return first_half[first_half["iteration"] == first_half["iteration"].max()]
+
+
+def trapped(runs: pd.DataFrame, chain: Chain) -> dict[str, float]:
+    """Share of rows at the unigram model: one that moves away, up or down, is not trapped by it."""
+    near = abs(runs["loss"] - chain.unigram_entropy) <= chain.close
+    return share(int(near.sum()), len(near))
+
+
 def escape(run: pd.DataFrame, chain: Chain) -> float:
     """First iteration from which on the loss lies below the unigram entropy; infinite: none."""
     below = run["loss"].to_numpy() < chain.unigram_entropy - chain.close
     after = np.logical_and.accumulate(below[::-1])[::-1]
     return float(run["iteration"].to_numpy()[after.argmax()]) if after.any() else np.inf
-
-
-def crossing(run: pd.DataFrame, chain: Chain) -> float:
-    """Iterations until the `escape`, between the two looks around it.
-
-    A run leaves exponentially: by a line of the logarithm of how far it has come, which is taken to
-    be a hundredth of the way where it is less. A line of the loss itself crosses too early, the
-    more so the faster the run leaves.
-    """
-    first = escape(run, chain)
-    place = int((run["iteration"] < first).sum())
-    if not 0 < place < len(run):
-        return first
-    times, losses = (run[name].to_numpy()[place - 1 : place + 1] for name in ("iteration", "loss"))
-    come = np.maximum((chain.unigram_entropy - losses) / chain.close, 0.1)
-    return float(np.interp(0.0, np.log(come), times))
 
 
 def median_time(times: np.ndarray) -> dict[str, object]:
@@ -88,55 +87,24 @@ def trap_rows(runs: pd.DataFrame, chain: Chain) -> dict[str, dict]:
     """What is measured of one variant on one chain, by quantity."""
     each = runs_of(runs)
     times = np.array([escape(run, chain) for run in each])
-    final = np.array([run["loss"].iloc[-1] for run in each])
-    near = [abs(run["loss"] - chain.unigram_entropy) <= chain.close for run in each]
-    trapped, escaped = [], []  # curvature in the end, and at the last look before a run leaves
-    for run, there, time in zip(each, near, times, strict=True):
-        if there.iloc[-1]:
-            trapped.append(run["curvature"].iloc[-1])
-        before = run.loc[there & (run["iteration"] < time), "curvature"]
+    final = pd.DataFrame([run.iloc[-1] for run in each])
+    stayed, left = [], []  # curvature in the end, and at the last look before a run leaves
+    for run, time in zip(each, times, strict=True):
+        near = abs(run["loss"] - chain.unigram_entropy) <= chain.close
+        if near.iloc[-1]:
+            stayed.append(run["curvature"].iloc[-1])
+        before = run.loc[near & (run["iteration"] < time), "curvature"]
         if np.isfinite(time) and len(before):
-            escaped.append(before.iloc[-1])
-    way = (chain.unigram_entropy - final) / (chain.unigram_entropy - chain.bigram_entropy)
+            left.append(before.iloc[-1])
+    gap = chain.unigram_entropy - chain.bigram_entropy
     # Some runs have not come down to the unigram model yet, or diverged.
-    above = bool((~(final <= chain.unigram_entropy + chain.close)).any())
+    above = bool((~(final["loss"] <= chain.unigram_entropy + chain.close)).any())
+    way = mean((chain.unigram_entropy - final["loss"]) / gap)
     return {
-        "trapped_share": share(int(sum(there.iloc[-1] for there in near)), len(each)),
-        "escape_share": share(int(np.isfinite(times).sum()), len(each)),
+        "trapped_share": trapped(final, chain),
+        "trapped_share_halfway": trapped(halfway(runs), chain),
         "escape_iteration": median_time(times),
-        "final_loss": mean(final),
-        "way_closed": mean(way) | ({"state": NOT_REACHED} if above else {}),
-        "curvature_where_trapped": mean(trapped) | {"null": 0.0} if trapped else _MISSING,
-        "curvature_before_escape": mean(escaped) | {"null": 0.0} if escaped else _MISSING,
+        "way_closed": way | ({"state": NOT_REACHED} if above else {}),
+        "curvature_where_trapped": mean(stayed) | {"null": 0.0} if stayed else MISSING,
+        "curvature_before_escape": mean(left) | {"null": 0.0} if left else MISSING,
     }
-
-
-def _earlier(here: np.ndarray, other: np.ndarray) -> dict[str, object]:
-    """Share of the seeds that leave earlier here, of those that leave at either."""
-    either = np.isfinite(here) | np.isfinite(other)
-    if not either.any():
-        return _MISSING
-    return share(int((here < other).sum()), int(either.sum())) | {"null": 0.5}
-
-
-def earlier_rows(
-    crossings: Mapping[str, np.ndarray], trainings: Mapping[str, TrainingSettings]
-) -> list[dict]:
-    """Every training beside that of the next lower rate or smaller batch, the same in all else.
-
-    `crossings` are iterations until each seed leaves, infinite where it stays, [seeds] by variant.
-    """
-    rows = []
-    for key, quantity in (("lr", "earlier_by_rate"), ("batch", "earlier_by_batch")):
-        for name in crossings:
-            lower = [
-                (getattr(trainings[other], key), other)
-                for other in crossings
-                if getattr(trainings[other], key) < getattr(trainings[name], key)
-                and trainings[other].model_copy(update={key: getattr(trainings[name], key)})
-                == trainings[name]
-            ]
-            if lower:
-                row = _earlier(crossings[name], crossings[max(lower)[1]])
-                rows.append({"variant": name, "quantity": quantity} | row)
-    return rows

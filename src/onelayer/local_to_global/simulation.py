@@ -9,12 +9,11 @@ import numpy as np
 import pandas as pd
 
 from onelayer.local_to_global import canonical
-from onelayer.local_to_global.basins import GLOBAL, LOCAL
 from onelayer.local_to_global.chain import Chain
-from onelayer.local_to_global.critical_points import POINTS, outcome
+from onelayer.local_to_global.critical_points import POINTS
 from onelayer.local_to_global.integrator import Trajectories, integrate
 from onelayer.seeds import generator
-from onelayer.settings.local_to_global import AttentionFlowSettings, FlowSettings
+from onelayer.settings.local_to_global import FlowSettings
 
 AROUND = 0.05  # radius of the starts around a critical point
 NEIGHBOURS = 64  # starts around each
@@ -51,38 +50,22 @@ def basin_maps(settings: FlowSettings, progress=iter) -> np.ndarray:
     return np.stack([_follow(start, chain, settings).theta for chain in chains])
 
 
-def gaussian_starts(settings: FlowSettings) -> pd.DataFrame:
-    """How often the flow from (e, w) ~ N(0, sigma^2) reaches the global minimum.
-
-    Every sigma scales the same draws. Columns `p`, `q`, `sigma`, `draws`, and the counts
-    `to_global` and `to_local`; what is missing did not come to rest.
-    """
-    sigmas, draws = settings.sigmas, settings.draws
-    unit = generator("gaussian starts", settings.seed).normal(size=(2, draws))
-    start = np.concatenate([sigma * unit for sigma in sigmas], axis=1)
-    rows = []
-    for chain in chains_of(settings.chains):
-        reached = outcome(_follow(start, chain, settings).theta, chain).reshape(len(sigmas), draws)
-        key = {"p": chain.p, "q": chain.q, "sigma": sigmas, "draws": draws}
-        for name, end in (("to_global", GLOBAL), ("to_local", LOCAL)):
-            key[name] = (reached == end).sum(axis=1)
-        rows.append(pd.DataFrame(key))
-    return pd.concat(rows, ignore_index=True)
-
-
-def attention_starts(settings: AttentionFlowSettings, flow: FlowSettings) -> pd.DataFrame:
-    """Where the flow of (e, w, a) ends from N(0, sigma^2); every sigma scales the same draws.
+def gaussian_starts(
+    variables: int, sigmas: Sequence[float], draws: int, settings: FlowSettings
+) -> pd.DataFrame:
+    """Where the flow of (e, w) or (e, w, a) ends from N(0, sigma^2); sigmas scale the same draws.
 
     Returns:
         A row per start: `p`, `q`, `sigma`, the start `e_0`, `w_0`, `a_0` and the end `e`, `w`, `a`.
     """
-    unit = generator("attention starts", flow.seed).normal(size=(3, settings.draws))
-    start = np.concatenate([sigma * unit for sigma in settings.sigmas], axis=1)
+    use = "gaussian starts" if variables == 2 else "attention starts"
+    unit = generator(use, settings.seed).normal(size=(variables, draws))
+    start = np.concatenate([sigma * unit for sigma in sigmas], axis=1)
     parts = []
-    for chain in chains_of(flow.chains):
-        ends = _follow(start, chain, flow).theta
-        part = {"p": chain.p, "q": chain.q, "sigma": np.repeat(settings.sigmas, settings.draws)}
-        for name, before, after in zip("ewa", start, ends, strict=True):
+    for chain in chains_of(settings.chains):
+        ends = _follow(start, chain, settings).theta
+        part = {"p": chain.p, "q": chain.q, "sigma": np.repeat(sigmas, draws)}
+        for name, before, after in zip("ewa", start, ends, strict=False):
             part |= {f"{name}_0": before, name: after}
         parts.append(pd.DataFrame(part))
     return pd.concat(parts, ignore_index=True)

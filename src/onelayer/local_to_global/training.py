@@ -52,8 +52,8 @@ def train_group(
     """Train every variant of a group from every seed; runs are variants x seeds, seeds fastest.
 
     Observed every `evaluate_every` iterations, after the last and at the snapshots: population
-    `loss` on held-out sequences [R], `W_1`, `W_V`, the `top_share` of all `MATRICES` (`W_1_share`
-    and so on, [R]), and what `also` measures of parameters, held-out sequences and the chain.
+    `loss` [R], `W_1`, `W_V`, `W_1_share` and so on for all `MATRICES` [R], and what `also`
+    measures of parameters, held-out sequences and the chain.
 
     Raises:
         OnelayerError: the held-out sequences show one symbol only.
@@ -62,9 +62,9 @@ def train_group(
     base, seeds = trainings[0], range(settings.seeds)
     T, iterations = base.sequence_length, base.iterations
     random = RunRandom(seeds, execution.device)
-    # The seed after the last draws the held-out sequences.
-    unseen = RunRandom([settings.seeds], execution.device)
-    held_out = sequences(unseen.uniform(settings.evaluate_on, T, use="held-out sequences"), chain)
+    # The same whatever is trained: a use of its own, which no training draws from.
+    u = RunRandom([0], execution.device).uniform(settings.evaluate_on, T, use="held-out sequences")
+    held_out = sequences(u, chain)
     if bool(held_out.all()) or not bool(held_out.any()):
         raise OnelayerError(
             f"evaluate_on = {settings.evaluate_on}: the held-out sequences of {T} inputs hold one "
@@ -82,18 +82,11 @@ def train_group(
         observed |= {f"{name}_share": top_share(parameters[name]) for name in MATRICES}
         return observed | also(parameters, x, chain)
 
-    starts = [
-        _start(variant.initialisation, training, random)
-        for variant, training in zip(group, trainings, strict=True)
-    ]
+    starts = [_start(v.initialisation, v.applied(settings.training), random) for v in group]
     parameters = {name: torch.cat([start[name] for start in starts]) for name in starts[0]}
-    ensemble = Ensemble(
-        parameters,
-        batch,
-        _optimizer(trainings, settings.seeds, parameters),
-        loss=losses,
-        labels=[f"{variant.name}, seed {seed}" for variant in group for seed in seeds],
-    )
+    optimizer = _optimizer(trainings, settings.seeds, parameters)
+    labels = [f"{variant.name}, seed {seed}" for variant in group for seed in seeds]
+    ensemble = Ensemble(parameters, batch, optimizer, loss=losses, labels=labels)
     observe_at = {*range(0, iterations, settings.evaluate_every), iterations, *snapshots}
     return train(ensemble, iterations, observe=observe, observe_at=observe_at, execution=execution)
 
@@ -202,11 +195,9 @@ def snapshots_of(
     group: Sequence[Variant], trained: Trained, iterations: Sequence[int], seeds: int
 ) -> dict[str, np.ndarray]:
     """`<variant>/W_1` and `<variant>/W_V` at the given iterations, [iterations, seeds, ...]."""
-    rows = [trained.observed_at.index(iteration) for iteration in iterations]
-    return {
-        f"{variant.name}/{matrix}": values.contiguous().numpy()
-        for matrix in ("W_1", "W_V")
-        for variant, values in zip(
-            group, trained.observed[matrix][rows].split(seeds, dim=1), strict=True
-        )
-    }
+    rows, weights = [trained.observed_at.index(iteration) for iteration in iterations], {}
+    for matrix in ("W_1", "W_V"):
+        by_variant = trained.observed[matrix][rows].split(seeds, dim=1)
+        for variant, values in zip(group, by_variant, strict=True):
+            weights[f"{variant.name}/{matrix}"] = values.contiguous().numpy()
+    return weights

@@ -47,15 +47,6 @@ def population_losses(parameters: Parameters, x: Tensor, chain: Chain) -> Tensor
 
 def logits(parameters: Parameters, x: Tensor) -> Tensor:
     """The logit of the next symbol being 1, [R, B, T], for inputs x, bool [R, B, T]."""
-    e, z = last_vectors(parameters, x)
-    return _linear(z, e[:, None]).squeeze(-1) + parameters["b"][:, None, None]
-
-
-def last_vectors(parameters: Parameters, x: Tensor) -> tuple[Tensor, Tensor]:
-    """The embedding e, [R, d], and what meets it in the logit at each position, [R, B, T, d].
-
-    Inputs x are bool [R, B, T].
-    """
     e, p = parameters.get("e"), parameters["wpe"]  # z_t = x_t e + p_t
     if e is None:  # two rows: a vector and an offset
         zero, one = parameters["rows"].unbind(dim=1)
@@ -67,7 +58,8 @@ def last_vectors(parameters: Parameters, x: Tensor) -> tuple[Tensor, Tensor]:
     z = z + _linear(attention(q, k, v, x), parameters["W_O"])
     normal = _normalise(z, parameters.get("ln_mlp"))
     z = z + _linear(functional.relu(_linear(normal, parameters["W_1"])), parameters["W_2"])
-    return e, _normalise(z, parameters.get("ln_final"))
+    z = _normalise(z, parameters.get("ln_final"))
+    return _linear(z, e[:, None]).squeeze(-1) + parameters["b"][:, None, None]
 
 
 def _linear(z: Tensor, W: Tensor) -> Tensor:

@@ -6,12 +6,12 @@ a flat set. Of the Hessian there only the part in e and b is not 0; what makes t
 way out is the curvature across it, in e with b at its best for each e, the Schur complement
 
     S = H_ee - H_eb H_be / H_bb
-      = sym E[(sigma(b) - y_t) dz_t / de] + sigma'(b) Cov(p_t'),
+      = sym E[(sigma(b) - y_t) dz_t / de] + sigma'(b) Cov(z_t),
 
-with p_t' what z_t is at e = 0, and its covariance over the places t. At small weights S is 2 h(0) I
-+ ..., h(0) = p q (p + q - 1) / (p + q)^2 of the canonical model (Makkuva et al. 2024, theorem 2):
-positive where p + q > 1. W_1, W_2, W_V, W_O change dz_t / de as they are trained, along the flat
-set, and can turn it negative.
+with z_t and its covariance over the places t at e = 0. At small weights S is 2 h(0) I + ...,
+h(0) = p q (p + q - 1) / (p + q)^2 of the canonical model (theorem 2): positive where p + q > 1.
+W_1, W_2, W_V, W_O change dz_t / de as they are trained, along the flat set, and can turn it
+negative.
 """
 
 from collections.abc import Mapping
@@ -23,10 +23,7 @@ from torch import Tensor
 from onelayer.ensemble.execution import Execution
 from onelayer.local_to_global.chain import Chain
 from onelayer.local_to_global.training import train_variants
-from onelayer.local_to_global.transformer import last_vectors
 from onelayer.settings.local_to_global import TrapSettings
-
-STEP = 1e-6  # of the differences of z_t: rounding 1e-10, and few hidden units switch within it
 
 
 def curvature(parameters: Mapping[str, Tensor], x: Tensor, chain: Chain) -> Tensor:
@@ -35,45 +32,62 @@ def curvature(parameters: Mapping[str, Tensor], x: Tensor, chain: Chain) -> Tens
     In units of 2 |h(0)|: 1 at small weights where p + q > 1.
 
     Args:
-        parameters: of every run.
+        parameters: of every run; those of the model without LayerNorm.
         x: inputs on which the population loss is estimated, bool [R, B, T].
         chain: whose symbols they are.
     """
-    held = {name: value.detach().double() for name, value in parameters.items()}
-    R, d = held["e"].shape
-
-    def at(e: Tensor) -> Tensor:
-        """z_t of every run at an e [d], [R, B, T, d]."""
-        return last_vectors(held | {"e": e.expand(R, d)}, x)[1]
-
-    one = x.double().flatten(1)[:, None]  # [R, 1, B T]
-    ones, zeros = (symbol.sum(dim=2, keepdim=True) for symbol in (one, 1 - one))
+    of = {name: value.detach().double() for name, value in parameters.items()}
+    one = x.double()  # [R, B, T]
+    ones, zeros = (symbol.sum(dim=(1, 2), keepdim=True) for symbol in (one, 1 - one))
     weight = one * chain.pi1 / ones + (1 - one) * chain.pi0 / zeros  # as in population losses
     wrong = weight * (chain.pi1 - chain.p - (1 - chain.q - chain.p) * one)
-    steps = STEP * torch.eye(d, dtype=torch.float64, device=x.device)
-    slopes = [wrong @ (at(step) - at(-step)).flatten(1, 2) / (2 * STEP) for step in steps]
-    first = torch.cat(slopes, dim=1)
-    z = at(torch.zeros_like(steps[0])).flatten(1, 2)
-    apart = z - weight @ z
-    S = first + first.mT + chain.pi1 * chain.pi0 * (weight.mT * apart).mT @ apart
+    z, slope = _at_zero(of, one, wrong)
+    at = weight.sum(dim=1).unsqueeze(-1)  # [R, T, 1], of every place
+    apart = z - (at * z).sum(dim=1, keepdim=True)
+    S = slope + slope.mT + chain.pi1 * chain.pi0 * (at * apart).mT @ apart
     unit = 2 * abs(chain.p * chain.q * (chain.p + chain.q - 1)) / (chain.p + chain.q) ** 2
     return torch.linalg.eigvalsh(S)[:, 0] / unit
 
 
-def train_trap(settings: TrapSettings, execution: Execution = Execution()) -> pd.DataFrame:
-    """Train every variant on every chain.
+def _at_zero(of: Mapping[str, Tensor], x: Tensor, wrong: Tensor) -> tuple[Tensor, Tensor]:
+    """At e = 0: z_t, [R, T, d], the same for both symbols, and sum of wrong_t dz_t / de, [R, d, d].
 
-    Returns:
-        `training.curves` with `p` and `q` before them and `curvature` behind.
+    The derivative of what attention mixes has three parts: through the values, through the query
+    at t (where x_t = 1), and through the keys.
     """
+    p, scale = of["wpe"], of["wpe"].shape[-1] ** -0.5
+    q, k, v = (p @ of[name].mT for name in ("W_Q", "W_K", "W_V"))
+    later = torch.ones(p.shape[1], p.shape[1], dtype=torch.bool, device=p.device).triu(1)
+    A = (scale * q @ k.mT).masked_fill(later, -torch.inf).softmax(dim=-1)  # [R, T, T]
+    mixed, mean_key = A @ v, A @ k
+    z = p + mixed @ of["W_O"].mT
+    hidden = z @ of["W_1"].mT
+    after = (hidden > 0).double().unsqueeze(-1) * of["W_1"].unsqueeze(1)
+    after = torch.eye(p.shape[-1], dtype=p.dtype, device=p.device) + of["W_2"].unsqueeze(1) @ after
+    here = (wrong * x).sum(dim=1)[..., None, None]  # [R, T, 1, 1]
+    seen = A * (wrong.mT @ x)  # [R, T, T]: of the symbols s, weighted as wrong as t is
+    past = seen.sum(dim=-1)[..., None, None]
+    through_query = torch.einsum("rts,rsd,rsk->rtdk", A, v, k)
+    through_query = scale * (through_query - mixed.unsqueeze(-1) * mean_key.unsqueeze(-2))
+    through_keys = seen @ v - mixed * past[..., 0]
+    through_keys = scale * through_keys.unsqueeze(-1) * (q @ of["W_K"]).unsqueeze(-2)
+    moved = past * of["W_V"].unsqueeze(1) + here * through_query @ of["W_Q"].unsqueeze(1)
+    moved = of["W_O"].unsqueeze(1) @ (moved + through_keys)
+    moved = moved + here * torch.eye(p.shape[-1], dtype=p.dtype, device=p.device)
+    return z + hidden.relu() @ of["W_2"].mT, (after @ moved).sum(dim=1)
+
+
+def train_trap(settings: TrapSettings, execution: Execution = Execution()) -> pd.DataFrame:
+    """Train every variant on every chain: `training.curves` with `p`, `q` and `curvature`."""
     parts = []
     for place, one in enumerate(settings.chains):
+        chain = Chain(one.p, one.q)
         curves = train_variants(
-            settings.variants,
+            settings.trained,
             settings,
-            Chain(one.p, one.q),
+            chain,
             execution.part(place),
-            also=lambda *of_runs: {"curvature": curvature(*of_runs)},
+            lambda *of_runs: {"curvature": curvature(*of_runs)},
         )
-        parts.append(pd.concat({(one.p, one.q): curves}, names=["p", "q"]).droplevel(-1))
-    return pd.concat(parts).reset_index()
+        parts.append(curves.assign(p=chain.p, q=chain.q))
+    return pd.concat(parts, ignore_index=True)

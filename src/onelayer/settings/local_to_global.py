@@ -1,6 +1,6 @@
 """Settings of the Local to Global paper (Makkuva et al. 2024)."""
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import pydantic
 from pydantic import Field
@@ -31,11 +31,14 @@ class ChainSettings(Block):
         return self
 
 
+Chains = Annotated[list[ChainSettings], each_once("p", "q")]
+
+
 class FlowSettings(Block):
     """Gradient flow of the canonical model from many starts at once."""
 
     # In the order of rows; figures show the first with p + q < 1 and the first with p + q > 1.
-    chains: Annotated[list[ChainSettings], each_once("p", "q")] = Field(min_length=2)
+    chains: Chains = Field(min_length=2)
     tolerance: float = Field(gt=0, le=1e-3)  # error of a step, relative to each variable
     at_rest: float = Field(gt=0, le=1e-3)  # a trajectory ends when the way left is below this
     seed: Seed
@@ -94,12 +97,6 @@ class Variant(Block):
     layer_norm: bool | None = None
     embedding_rows: Rows | None = None
 
-    @pydantic.model_validator(mode="after")
-    def _rank_one_has_one_row(self) -> "Variant":
-        if self.initialisation == "rank_one" and self.embedding_rows == 2:
-            raise ValueError("embedding_rows: the rank-one initialisation has one row, found 2")
-        return self
-
     def applied(self, base: TrainingSettings) -> TrainingSettings:
         """The training with this change."""
         changed = self.model_dump(exclude={"name", "initialisation"}, exclude_none=True)
@@ -107,83 +104,70 @@ class Variant(Block):
 
 
 class EnsembleSettings(Computing):
-    """What is trained from every start, and how it is evaluated."""
+    """What is trained, and how it is evaluated: `starts`, then changes of the training."""
 
+    starts: ClassVar[list[Variant]] = []
     training: TrainingSettings
-    seeds: int = Field(ge=2)  # runs of each
+    seeds: int = Field(ge=2)  # runs of each; fewer than six can decide no share
     evaluate_every: Count  # iterations
     evaluate_on: Count  # held-out sequences
+    variants: Annotated[list[Variant], each_once("name")]
 
+    @pydantic.model_validator(mode="after")
+    def _can_be_trained(self) -> "EnsembleSettings":
+        for variant in self.variants:
+            if variant.name in {start.name for start in self.starts}:
+                raise ValueError(f"variants: {variant.name}: is trained anyway")
+        for variant in self.trained:
+            rows = variant.applied(self.training).embedding_rows
+            if variant.initialisation == "rank_one" and rows != 1:
+                raise ValueError(f"{variant.name}: embedding_rows must be 1, found {rows}")
+        return self
 
-class AblatedSettings(EnsembleSettings):
-    """What the ablation trains."""
-
-    chain: ChainSettings
-    variants: list[Variant]
+    @property
+    def trained(self) -> list[Variant]:
+        """Everything that is trained, in the order of rows."""
+        return [*self.starts, *self.variants]
 
 
 class TransformerSettings(EnsembleSettings):
-    """Standard, rank-one and the paper's start, trained alike (Figs. 3, 4 and 6)."""
+    """Four starts trained alike (Figs. 3, 4 and 6), then one change at a time."""
 
+    starts: ClassVar[list[Variant]] = [
+        Variant(name=start, initialisation=start)
+        for start in ("standard", "rank_one", "paper", "paper_canonical")
+    ]
     chain: ChainSettings
     snapshots: list[Count] = Field(min_length=1)  # iterations at which the weights are shown
 
     @pydantic.model_validator(mode="after")
-    def _fits(self) -> "TransformerSettings":
-        if self.training.embedding_rows != 1:
-            raise ValueError(
-                "training.embedding_rows: the rank-one initialisation has one row, found "
-                f"{self.training.embedding_rows}"
-            )
-        if max(self.snapshots) > self.training.iterations:
-            raise ValueError(
-                f"snapshots: {max(self.snapshots)} comes after the last of "
-                f"{self.training.iterations} iterations"
-            )
+    def _snapshots_fit(self) -> "TransformerSettings":
+        last, iterations = max(self.snapshots), self.training.iterations
+        if last > iterations:
+            raise ValueError(f"snapshots: {last} comes after the last of {iterations} iterations")
         return self
 
 
-class AblationSettings(Block):
-    """Changes of the transformer's training, one a variant."""
-
-    iterations: Count  # of each training that does not say its own
-    seeds: int = Field(ge=2)  # per variant; fewer than six can decide no share
-    variants: Annotated[list[Variant], each_once("name")] = Field(min_length=1)
-
-
-STANDARD_START, PAPERS_START = "standard start", "paper's start"
-TRAP_STARTS = [Variant(name=STANDARD_START), Variant(name=PAPERS_START, initialisation="paper")]
-
-
 class TrapSettings(EnsembleSettings):
-    """Is the unigram model a trap of the whole transformer, and how is it left?"""
+    """Is the unigram model a trap of the whole transformer, on every chain with p + q > 1?"""
 
-    # With p + q > 1, each trained from both starts.
-    chains: Annotated[list[ChainSettings], each_once("p", "q")] = Field(min_length=1)
-    # Changes of the training from the standard start.
-    everywhere: Annotated[list[Variant], each_once("name")]
+    starts: ClassVar[list[Variant]] = [
+        Variant(name="standard start"),
+        Variant(name="paper's start", initialisation="paper"),
+        Variant(name="paper's start, W = .25", initialisation="paper_canonical"),
+    ]
+    chains: Chains = Field(min_length=1)
 
     @pydantic.model_validator(mode="after")
     def _chains_have_a_trap(self) -> "TrapSettings":
         for chain in self.chains:
             if chain.p + chain.q <= 1:
-                raise ValueError(
-                    f"chains: p = {chain.p:.15g}, q = {chain.q:.15g}: p + q must exceed 1"
-                )
-        for variant in self.variants:
+                found = f"p = {chain.p:.15g}, q = {chain.q:.15g}"
+                raise ValueError(f"chains: {found}: p + q must exceed 1")
+        for variant in self.trained:
             if variant.applied(self.training).embedding_rows == 2:
                 raise ValueError(f"{variant.name}: embedding_rows must be 1, found 2")
-        for variant in self.everywhere:
-            if variant.initialisation != "standard":
-                raise ValueError(f"everywhere: {variant.name}: must begin at the standard start")
-            if variant.name in (STANDARD_START, PAPERS_START):
-                raise ValueError(f"everywhere: {variant.name}: every chain has this row already")
         return self
-
-    @property
-    def variants(self) -> list[Variant]:
-        """Everything that is trained on a chain, in the order of rows."""
-        return [*TRAP_STARTS, *self.everywhere]
 
 
 class LocalToGlobalSettings(Block):
@@ -191,14 +175,5 @@ class LocalToGlobalSettings(Block):
 
     flow: FlowSettings  # the canonical model
     attention_flow: AttentionFlowSettings  # the canonical model with the attention scalar
-    transformer: TransformerSettings  # the transformer from three starts
-    ablation: AblationSettings  # changes of the transformer's training
+    transformer: TransformerSettings  # the transformer from four starts, and changes
     trap: TrapSettings  # curvature at the unigram model, and escapes from it
-
-    @property
-    def ablated(self) -> AblatedSettings:
-        """The transformer's runs as the ablation has them."""
-        kept = self.transformer.model_dump(exclude={"snapshots"})
-        training = kept["training"] | {"iterations": self.ablation.iterations}
-        changed = {"seeds": self.ablation.seeds, "variants": self.ablation.variants}
-        return AblatedSettings(**(kept | changed | {"training": training}))
