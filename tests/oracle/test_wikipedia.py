@@ -15,11 +15,11 @@ from onelayer.topic_structure.wikipedia.measure import (
     DISJOINT,
     EQUAL,
     measure_attention,
-    permutations,
 )
 from onelayer.topic_structure.wikipedia.probe import encode_texts, probe
-from onelayer.topic_structure.wikipedia.similarity import COSINE, measure_embeddings, similarities
-from onelayer.topic_structure.wikipedia.words import Labels, Variant, label_words, topic_bits
+from onelayer.topic_structure.wikipedia.ratio import permutations, topic_bits
+from onelayer.topic_structure.wikipedia.similarity import COSINE, measure_embeddings, pair_means
+from onelayer.topic_structure.wikipedia.words import Labels, Variant, label_words
 from tests.oracle import wikipedia as loops
 
 SOME = ["frog", "toad", "pond", "bach", "opera", "mozart"]
@@ -51,7 +51,7 @@ def probed(request, tmp_path_factory):
 
 def measured(probed) -> pd.DataFrame:
     _, labels, rows, _ = probed
-    table = measure_attention([rows], labels, FEW)
+    table = measure_attention(rows, [rows["mean"]], labels, FEW)
     return table.set_index(["overlap", "threshold", "quantity"])
 
 
@@ -136,14 +136,14 @@ def test_similarities_agree_with_loops_over_all_pairs(topics):
     member = np.eye(4, dtype=bool)[rng.integers(0, 4, 25)]
     if topics == "overlapping":
         member |= rng.random(member.shape) < 0.3
-    vectors = rng.standard_normal((25, 2, 3)) + 1
+    vectors = rng.standard_normal((2, 25, 3)) + 1
     times, p = rng.integers(0, 3, 25), rng.permutation(25)
     draws = [(np.ones(25, int), np.arange(25)), (times, np.arange(25)), (np.ones(25, int), p)]
-    found = similarities(vectors, member, draws)
-    for (n, moved), means in zip(draws, found, strict=True):
+    found = pair_means(vectors, member, draws)
+    for (n, moved), means in zip(draws, found.swapaxes(0, 1), strict=True):
         sets = [set(np.flatnonzero(member[w]).tolist()) for w in moved]
         for kind in range(2):
-            expected = loops.mean_dots(vectors[:, kind].tolist(), sets, n.tolist())
+            expected = loops.mean_dots(vectors[kind].tolist(), sets, n.tolist())
             assert means[kind] == pytest.approx(expected, rel=1e-10)
 
 
@@ -163,7 +163,8 @@ def test_embedding_ratios_are_those_of_unit_vectors_over_all_pairs():
 
 def test_one_checkpoint_twice_has_the_ratio_of_one(probed):
     _, labels, rows, _ = probed
-    one, both = (measure_attention([rows] * n, labels, FEW, [3, 7][:n]) for n in (1, 2))
+    weight = rows["mean"]
+    one, both = (measure_attention(rows, [weight] * n, labels, FEW, [3, 7][:n]) for n in (1, 2))
     assert list(dict.fromkeys(both["seed"])) == [ALL, "3", "7"]
     again = both[both["seed"] == ALL].reset_index(drop=True)
     np.testing.assert_allclose(again["value"], one["value"], rtol=1e-12)
@@ -185,7 +186,7 @@ def test_topics_drawn_anew_widen_the_interval_on_both_sides():
         rows[name] = pd.Categorical.from_codes(codes, words)
     documents = [str(place) for place in range(30)]
     rows["document"] = pd.Categorical.from_codes(rng.integers(0, 30, len(first)), documents)
-    table = measure_attention([rows], labels, FEW).set_index("quantity")
+    table = measure_attention(rows, [rows["mean"]], labels, FEW).set_index("quantity")
     plain, over = table.loc[ATTENTION], table.loc[f"{ATTENTION}_over_topics"]
     assert over["value"] == plain["value"] and over["n"] == 6
     assert over["low"] < plain["low"] and over["high"] > plain["high"]
