@@ -20,7 +20,7 @@ from onelayer.topic_structure.wikipedia.published import (
 from onelayer.topic_structure.wikipedia.similarity import COSINE, RAW
 
 OURS, PAPER = PALETTE[:2]
-PANELS = {ATTENTION: "attention", EQUAL: "attention, equal distance", RAW: "raw embeddings, cosine"}
+PANELS = {ATTENTION: "attention", EQUAL: "at equal distance", RAW: "raw embeddings, cosine"}
 WAYS = {"authors": "the authors' way", "ours": "our way"}
 NAMES = {"minilm": "MiniLM", "mpnet": "MPNet", "random": "random weights"}
 
@@ -91,16 +91,16 @@ def draw(measures: dict, models: dict, ways: dict, published: dict):
     handles = [
         Line2D([], [], color=OURS, marker="o", label="ours, 95% interval"),
         Line2D([], [], color="0.35", marker="|", ls="", label="one training"),
-        Line2D([], [], color="0.85", linewidth=4, label="95% of permuted topics"),
+        Line2D([], [], color="0.85", linewidth=4, label="permuted topics, 95%"),
         Line2D([], [], color=PAPER, marker="o", mfc="none", ls="", label="published"),
     ]
     for (theirs, at), (ours, _), marker in zip(
         *map(dict.items, ways.values()), MARKERS, strict=False
     ):
-        label = f"{theirs} / {ours} words (published: {at:g})"
+        label = f"{theirs} / {ours.removeprefix('top ')} ({at:g})"
         handles.append(Line2D([], [], color="0.3", marker=marker, ls="", label=label))
-    figure.legend(handles=handles, loc="outside lower center", ncols=3)
-    axes[-1, 1].set_xlabel("mean of pairs of one topic / mean of pairs of two (disjoint topics)")
+    figure.legend(handles=handles, loc="outside lower center", ncols=4, fontsize=7.5)
+    axes[-1, 1].set_xlabel("mean within disjoint topics / mean across")
     claim = "words of one topic attend more to each other, and have more similar embeddings"
     figure.suptitle(f"The paper: {claim}", fontsize=10)
     return figure

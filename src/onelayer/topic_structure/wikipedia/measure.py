@@ -197,11 +197,13 @@ def _ratios(pairs, topics, labels, resampled, settings, first: bool) -> dict[str
     pairs, D = pairs.among(topics.any(axis=1)), resampled.shape[1]
     by_document = _by_document(pairs, meets(topic_bits(topics), pairs.first, pairs.second), D)
     moved = permutations(topics, labels.occurrences, settings)
-    of = pairs.first, pairs.second, pairs.numbers, topics, moved
-    found = _both_ratios(by_document, resampled, permuted_sums(*of, pairs.distance, B))
+    strata = [(pairs.distance, B), (pairs.document, D)][: 1 + first]
+    of = pairs.first, pairs.second, pairs.numbers, topics, moved, strata
+    null, *of_documents = permuted_sums(*of)
+    found = _both_ratios(by_document, resampled, null)
     if first:
         like = like_strata(by_document.sum(axis=-1)[..., None])[..., 0]  # [D, S, 2]
-        null = ratio_at_equal(permuted_sums(*of, pairs.document, D))
+        null = ratio_at_equal(of_documents[0])
         within = Draws(over(like.sum(axis=0)), over(np.tensordot(resampled, like, 1)), null, D)
         if all(np.isfinite(one).all() for one in within):  # few texts have words of one topic
             found[WITHIN_DOCUMENTS] = within

@@ -8,8 +8,9 @@ Shapes: W words, K topics, U strata, S checkpoints, P permutations. Sums are [..
 numbers of pairs, then weights of each checkpoint; of one topic, of two.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
-from scipy.sparse import coo_array
 
 from onelayer.seeds import generator
 from onelayer.settings.probe import UncertaintySettings
@@ -94,7 +95,7 @@ def permutations(
     drawn = np.tile(np.arange(len(labels)), (settings.permutations, 1))
     places = labelled[np.argsort(strata[labelled], kind="stable")]
     for one in drawn:
-        one[places] = labelled[np.lexsort((rng.random(len(labelled)), strata[labelled]))]
+        one[places] = labelled[np.argsort(strata[labelled] + rng.random(len(labelled)))]
     return drawn
 
 
@@ -104,16 +105,28 @@ def permuted_sums(
     numbers: np.ndarray,
     topics: np.ndarray,
     moved: np.ndarray,
-    stratum: np.ndarray,
-    U: int,
-) -> np.ndarray:
-    """`class_sums` with topics permuted, [P, 1 + S, 2, U], of pairs of words with a topic."""
-    codes, pair = np.unique(first * len(topics) + second, return_inverse=True)
-    a, b = np.divmod(codes, len(topics))
-    row = (np.arange(len(numbers))[:, None] * U + stratum).ravel()
-    # A row for each number and stratum, a column for each pair of words.
-    place, shape = (row, np.tile(pair, len(numbers))), (len(numbers) * U, len(codes))
-    values, bits = coo_array((numbers.ravel(), place), shape).tocsr(), topic_bits(topics)
-    same = np.stack([values @ meets(bits[:, p], a, b).astype(np.float64) for p in moved])
-    both = np.stack([same, values.sum(axis=1) - same], axis=-1)
-    return both.reshape(len(moved), len(numbers), U, 2).swapaxes(-1, -2)
+    strata: Sequence[tuple[np.ndarray, int]],
+) -> list[np.ndarray]:
+    """`class_sums` with topics permuted, of pairs of words with a topic.
+
+    Args:
+        moved: `permutations`, [P, W].
+        strata: of each row, and how many there are: [rows] and U.
+
+    Returns:
+        For each of `strata` sums [P, 1 + S, 2, U].
+    """
+    bits, alone = topic_bits(topics), not (topics.sum(axis=1) > 1).any()
+    topic = topics.argmax(axis=1).astype(np.int16)
+    totals = [np.stack([np.bincount(of, one, U) for one in numbers]) for of, U in strata]
+    sums = [np.empty((len(moved), len(numbers), 2, U)) for _, U in strata]
+    for place, p in enumerate(moved):
+        if alone:  # the same, in half of the time
+            same = np.flatnonzero(topic[p][first] == topic[p][second])
+        else:
+            same = np.flatnonzero(meets(bits[:, p], first, second))
+        weights = numbers[:, same]  # few of all
+        for (of, U), total, out in zip(strata, totals, sums, strict=True):
+            out[place, :, 0] = [np.bincount(of[same], one, U) for one in weights]
+            out[place, :, 1] = total - out[place, :, 0]
+    return sums

@@ -44,6 +44,7 @@ def pair_means(
     """
     words = len(topics)
     sets, group = np.unique(topics, axis=0, return_inverse=True)
+    several = (sets.sum(axis=1) > 1).any()
     by_topic = csr_array(sets.T.astype(np.float64))  # [K, G]
     shared = sets.astype(np.float64) @ sets.T
     again = csr_array(np.where(shared > 1, 1.0 - shared, 0.0))  # [G, G]
@@ -57,9 +58,10 @@ def pair_means(
         squares, sums = np.einsum("wd,wd->w", x, x), []
         for of_groups, n in members:
             grouped, itself = of_groups @ x, (n * n) @ squares
-            of_topics, whole = by_topic @ grouped, grouped.sum(axis=0)
+            whole = grouped.sum(axis=0)
+            of_topics = by_topic @ grouped if several else grouped
             same = np.vdot(of_topics, of_topics) - itself
-            if again.nnz:
+            if several:
                 same += np.vdot(again @ grouped, grouped)
             sums.append([same, whole @ whole - itself - same])
         return np.array(sums)
