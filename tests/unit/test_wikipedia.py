@@ -23,8 +23,15 @@ from onelayer.settings.topic_structure import (
 from onelayer.settings.topics import LdaSettings
 from onelayer.text.models.checkpoints import forward, load_checkpoint, save_random_checkpoint
 from onelayer.text.models.tokenizer import load_tokenizer, piece_ids
+from onelayer.text.pretraining.vocabulary import CLS_ID, SEP_ID
 from onelayer.topic_structure.wikipedia import inputs, reading
-from onelayer.topic_structure.wikipedia.measure import ATTENTION, EQUAL, TIGHTER, measure_attention
+from onelayer.topic_structure.wikipedia.measure import (
+    ATTENTION,
+    EQUAL,
+    TIGHTER,
+    as_it_is,
+    measure_attention,
+)
 from onelayer.topic_structure.wikipedia.probe import (
     check_length,
     encode_texts,
@@ -100,6 +107,7 @@ def test_uniform_attention_gives_every_pair_one_value_whatever_the_length(
     rows, _ = probed(tiny)
     assert rows["keys"].nunique() > 10
     np.testing.assert_allclose(rows["mean"], 0.01, rtol=1e-6)
+    np.testing.assert_allclose(as_it_is(rows, rows["mean"], 100), 1 / rows["keys"], rtol=1e-6)
 
 
 def test_a_model_of_topics_attends_within_them_and_beyond_its_null(tiny, monkeypatch):
@@ -180,6 +188,22 @@ def test_inputs_tell_pairs_of_one_article_from_pairs_of_two(tmp_path):
     one = [(ids, np.zeros(len(ids), int)) for ids, _ in texts]
     whole = inputs.measure_inputs(*given[:2], one, *given[3:])
     assert set(whole["probed"]) == {inputs.WITHIN}
+
+
+def test_drawn_words_are_paired_by_the_topic_that_they_were_drawn_from(tiny):
+    texts = [(RNG.integers(4, 20, 24), RNG.integers(0, 3, 24)) for _ in range(40)]
+    model, tokenizer = load_checkpoint(tiny), load_tokenizer(tiny)
+    given = [model], tokenizer, texts, KEPT, VOCABULARY, 100, FEW, [0], True
+    row = inputs.measure_inputs(*given).set_index("quantity").loc[ATTENTION]
+    weights = {True: [], False: []}
+    for ids, topics in texts:
+        read = [CLS_ID, *ids.tolist(), SEP_ID]
+        mean = forward(model, read).double().mean(dim=(0, 1)).numpy()
+        for i, j in np.argwhere(ids[:, None] != ids):
+            weights[topics[i] == topics[j]].append(mean[i + 1, j + 1])
+    assert row["value"] == pytest.approx(np.mean(weights[True]) / np.mean(weights[False]), rel=1e-5)
+    assert row["null_low"] < 1 < row["null_high"] and row["null_low"] < row["null"]
+    assert row["probed"] == inputs.DRAWN
 
 
 def test_each_way_changes_one_choice(tiny):
