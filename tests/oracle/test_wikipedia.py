@@ -100,6 +100,9 @@ def test_the_null_is_the_ratio_of_words_with_the_topics_of_others(probed, overla
     assert row["z"] == pytest.approx((row["value"] - np.mean(nulls)) / np.std(nulls, ddof=1))
     reached = sum(null >= row["value"] - 1e-12 for null in nulls)
     assert row["p"] == pytest.approx((1 + reached) / 51)
+    assert list(row[["null_low", "null_high"]]) == pytest.approx(np.quantile(nulls, [0.025, 0.975]))
+    ends = [row[end] / row["null"] for end in ("low", "high")]
+    assert list(row[["over_low", "over_high"]]) == pytest.approx(ends, rel=1e-10)
 
 
 def _pairs(rows: pd.DataFrame, topics: dict[str, set]) -> tuple[float, float]:
@@ -162,6 +165,10 @@ def test_embedding_ratios_are_those_of_unit_vectors_over_all_pairs():
     same, other = loops.mean_dots(unit.tolist(), sets, [1] * 30)
     assert row["value"] == pytest.approx(same / other, rel=1e-10)
     assert row["low"] < row["value"] < row["high"] and row["n"] == 30
+    by = measure_embeddings([table], labels, FEW).set_index("quantity")
+    assert by.loc["embedding_cosine_difference", "value"] == pytest.approx(same - other)
+    same, other = loops.mean_dots(vectors.tolist(), sets, [1] * 30)
+    assert by.loc["embedding_raw_dot_difference", "value"] == pytest.approx(same - other)
 
 
 def test_one_checkpoint_twice_has_the_ratio_of_one(probed):
