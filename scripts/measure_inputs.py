@@ -24,6 +24,7 @@ with job(snakemake) as step:
         settings.reference_length,
         uncertainty,
         snakemake.params.seeds,
+        snakemake.params.drawn,
         step.progress,
     )
     step.save(measures=measured)

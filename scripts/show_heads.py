@@ -62,15 +62,17 @@ def draw(heads: dict[str, pd.DataFrame], measures: dict[str, pd.DataFrame]) -> p
 
 
 with job(snakemake) as step:
-    models, tables = step.settings["models"], iter(snakemake.input.heads)
-    heads, random = {}, []
-    for name, model in models.items():
-        of_seeds = [pd.read_parquet(next(tables)) for _ in range(model["checkpoints"])]
-        if model["random"]:
-            random += of_seeds
+    heads, measures, random = {}, {}, []
+    files = zip(snakemake.input.heads, snakemake.input.measures, strict=True)
+    for (name, source), (of_heads, of_model) in zip(
+        step.settings["models"].items(), files, strict=True
+    ):
+        measures[name] = pd.read_parquet(of_model).query("way == 'ours'")
+        rows = pd.read_parquet(of_heads)
+        if source == "random":
+            random.append(rows.assign(layer="all"))
         else:
-            heads[name] = pd.concat(of_seeds)
+            heads[name] = rows
     if random:
-        heads[RANDOM] = pd.concat(random).assign(layer="all")
-    files = zip(models, snakemake.input.measures, strict=True)
-    step.save_figure(draw(heads, {name: pd.read_parquet(path) for name, path in files}))
+        heads[RANDOM] = pd.concat(random)
+    step.save_figure(draw(heads, measures))

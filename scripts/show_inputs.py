@@ -5,33 +5,39 @@ the number of topics in a document, and tau = 1 has nothing to gain. An article 
 Where the settings name no models, the numbers are those of a kept run.
 """
 
+import numpy as np
 import pandas as pd
 
+from onelayer.evidence import intervals
 from onelayer.evidence.figures import MARKERS, MIDDLE, PALETTE, despine, plt
 from onelayer.evidence.tables import interval, number, tidy
 from onelayer.job import job
-from onelayer.topic_structure.wikipedia.inputs import ACROSS, WITHIN
+from onelayer.topic_structure.wikipedia.inputs import ACROSS, DRAWN, WITHIN
 from onelayer.topic_structure.wikipedia.measure import ALL, ATTENTION, EQUAL
-from onelayer.topic_structure.wikipedia.published import learned
+from onelayer.topic_structure.wikipedia.published import learned, state_of
 from onelayer.topic_structure.wikipedia.words import tightest
 
 KEYS = ["model", "order", "articles", "probed", "overlap", "threshold"]
 ARTICLES, LEARNED = "articles", "nats_below_frequencies"
-OVER = "_null_corrected"
+OVER, DIFFERENCE = "_null_corrected", "_null_corrected_less_first"
 ORDERS = {"pieces": "pieces of {}", "shuffled": "bag of {}", "drawn": "words drawn from {} topics"}
 NOTES = [
     "Pieces: some consecutive words of each article in turn. Bag: the same words in random order, "
     "as in the theory. Drawn: words of several topics of the fitted topic model: the positive "
     "control, which must show topics if training and probe can show any.",
-    "Probed on the articles of the other tables, and on inputs as in the training, where pairs of "
-    "words of one article and of two are told apart. Words drawn from one topic count as of one "
-    "article. null: topics permuted among equally frequent words, for each training.",
+    "Probed on the articles of the other tables, and on inputs as in the training. There pairs of "
+    "words of one article and of two are told apart; of drawn words all pairs of one generating "
+    "topic stand over all pairs of two, as in the theory, and the null shuffles an input's topics. "
+    "Elsewhere null: topics permuted among equally frequent words, for each training.",
+    "less first: the ratio over its null less that of the first model, on the same articles, from "
+    "the same resamples of articles and permutations of topics; trainings are independent.",
     "Learned: how far the final held-out loss lies below that of words' frequencies (nats a word). "
-    "not reached: it does not.",
+    "not reached: it does not, whatever the ratios are.",
 ]
 KEPT = (
     "Of a kept run: BERT, inputs of up to 512 tokens, batches of 8,192, 32 million tokens, four "
-    "trainings an arm (commits 77551369 and b034ae36). config/inputs.yaml makes them again."
+    "trainings an arm (commits 77551369 and b034ae36). config/inputs.yaml makes them again. No "
+    "weights are kept: drawn words are probed by pairs of one topic alone, and no models compared."
 )
 
 
@@ -39,7 +45,7 @@ def model_rows(
     name: str, model: dict, histories: list, articles: pd.DataFrame, inputs: pd.DataFrame
 ) -> pd.DataFrame:
     """Ratios of a model on articles and on inputs, and what it has learned."""
-    rows = pd.concat([tightest(articles).assign(probed=ARTICLES), inputs])
+    rows = pd.concat([articles, inputs])
     rows = rows[(rows["seed"] == ALL) & rows["quantity"].isin([ATTENTION, EQUAL])]
     over = rows.drop(columns=["value", "low", "high", "null"]).rename(
         columns={"over_null": "value", "over_low": "low", "over_high": "high"}
@@ -47,12 +53,24 @@ def model_rows(
     over["quantity"] += OVER
     place = rows.iloc[:1][["probed", "overlap", "threshold"]]
     place = place.assign(quantity=LEARNED, **learned(histories))
-    state = "undecided" if len(histories) == 1 else ""
-    if not place["low"].fillna(place["value"]).item() > 0:
-        state = "not reached"
     inputs = model["inputs"] or {"order": "pieces", "articles": 1}
     rows = pd.concat([rows, over, place], ignore_index=True)
-    return rows.assign(model=name, state=state, **inputs)
+    return rows.assign(model=name, state=state_of(histories), **inputs)
+
+
+def less(articles: pd.DataFrame, first: pd.DataFrame, quantity: str) -> dict[str, float]:
+    """The ratio over its null less that of the first model: paired over articles, not seeds."""
+    one, other = (of[of["quantity"] == quantity].set_index("seed") for of in (articles, first))
+    both = one.loc[ALL], other.loc[ALL]
+    value = both[0]["over_null"] - both[1]["over_null"]
+    low, high = intervals.bootstrap_interval(
+        np.subtract(*(of["over_replicates"] for of in both)), int(both[0]["n"])
+    )
+    seeds = (intervals.mean(of.drop(index=ALL)["over_null"]) for of in (one, other))
+    halves = [np.nan_to_num(of["high"] - of["value"]) for of in seeds]
+    below, above = (np.hypot(end, np.hypot(*halves)) for end in (value - low, high - value))
+    row = {"value": value, "low": value - below, "high": value + above, "n": both[0]["n"]}
+    return row | {"null": 0.0, "quantity": f"{quantity}{DIFFERENCE}"}
 
 
 def names(rows: pd.DataFrame) -> dict[str, str]:
@@ -86,9 +104,9 @@ def draw(rows: pd.DataFrame) -> plt.Figure:
     titles = {ATTENTION: "at any distance", EQUAL: "at equal distance"}
     for axis, (quantity, title) in zip(axes, titles.items(), strict=True):
         axis.axvline(1, color="0.5", linewidth=0.8, zorder=0)
-        for k, probed in enumerate((ARTICLES, WITHIN, ACROSS)):
+        for k, probed in enumerate((ARTICLES, WITHIN, ACROSS, DRAWN)):
             part = rows[(rows["quantity"] == f"{quantity}{OVER}") & (rows["probed"] == probed)]
-            heights = [list(arms).index(name) + 0.22 * (k - 1) for name in part["model"]]
+            heights = [list(arms).index(name) + 0.18 * (k - 1) for name in part["model"]]
             ends = [part["value"] - part["low"], part["high"] - part["value"]]
             style = {"marker": MARKERS[k], "ms": 4, "ls": "", "color": PALETTE[k], "label": probed}
             axis.errorbar(part["value"], heights, xerr=ends, elinewidth=1, **style)
@@ -100,7 +118,7 @@ def draw(rows: pd.DataFrame) -> plt.Figure:
         despine(axis)
     axes[0].set(yticks=range(len(arms)), yticklabels=arms.values(), ylim=(len(arms) - 0.5, -0.5))
     handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=7.5)
+    figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=7.5)
     title = "Attention to one topic over two, by what stands in an input [95%]"
     figure.suptitle(title, fontsize=10)
     return figure
@@ -108,11 +126,18 @@ def draw(rows: pd.DataFrame) -> plt.Figure:
 
 with job(snakemake) as step:
     models, histories = step.settings["models"], iter(snakemake.input.histories)
-    parts = []
+    parts, first = [], None
     files = zip(models.items(), snakemake.input.articles, snakemake.input.inputs, strict=True)
     for (name, model), *paths in files:
         of = [pd.read_parquet(next(histories)) for _ in model["seeds"]]
-        parts.append(model_rows(name, model, of, *map(pd.read_parquet, paths)))
+        articles, inputs = map(pd.read_parquet, paths)
+        articles = tightest(articles[articles["way"] == "ours"]).assign(probed=ARTICLES)
+        parts.append(rows := model_rows(name, model, of, articles, inputs))
+        if first is not None:
+            apart = pd.DataFrame([less(articles, first, of) for of in (ATTENTION, EQUAL)])
+            same = ["model", "order", "articles", "probed", "overlap", "threshold", "state"]
+            parts.append(apart.assign(**rows.iloc[0][same]))
+        first = articles if first is None else first
     measured = pd.concat(parts, ignore_index=True) if parts else pd.read_csv(step.given("kept"))
     columns = [*KEYS, "quantity", "value", "low", "high", "n", "null", "state"]
     rows = tidy(measured.reindex(columns=columns), KEYS)

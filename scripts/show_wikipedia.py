@@ -10,9 +10,9 @@ from onelayer.evidence.tables import interval, number, tidy
 from onelayer.job import job
 from onelayer.topic_structure.wikipedia.measure import ALL, ATTENTION, EQUAL
 from onelayer.topic_structure.wikipedia.published import (
-    COMPARED,
     KEYS,
     NOTES,
+    NULL,
     model_rows,
     not_run,
     read_published,
@@ -20,83 +20,87 @@ from onelayer.topic_structure.wikipedia.published import (
 from onelayer.topic_structure.wikipedia.similarity import COSINE, RAW
 
 OURS, PAPER = PALETTE[:2]
-PANELS = {
-    ATTENTION: "attention",
-    COSINE: "embedding layer, cosine",
-    RAW: "raw embeddings, cosine",
-}
+PANELS = {ATTENTION: "attention", EQUAL: "at equal distance", RAW: "raw embeddings, cosine"}
+WAYS = {"authors": "the authors' way", "ours": "our way"}
 NAMES = {"minilm": "MiniLM", "mpnet": "MPNet", "random": "random weights"}
 
 
 def shown(rows: pd.DataFrame) -> pd.DataFrame:
-    """The table in the paper's shape: a row per model and threshold."""
-    ratios = rows[rows["quantity"].isin([*COMPARED, EQUAL])]
-    readable = []
-    for (model, threshold), part in ratios.groupby(["model", "threshold"], sort=False):
-        row, by = {"model": model, "threshold": threshold}, part.set_index("quantity")
-        for quantity, name in zip(COMPARED, ("attention", "cosine", "dot"), strict=True):
-            one = by.loc[quantity]
-            zero = one["state"] == "undecided" and np.isnan(one["published"])
+    """The table in the paper's shape: a row per way, model and threshold."""
+    readable, lines = [], rows[rows["quantity"].isin([*PANELS, COSINE])]
+    for (way, model, threshold), part in lines.groupby(["way", "model", "threshold"], sort=False):
+        by, at = part.set_index("quantity"), part["published_threshold"].iloc[0]
+        nominal = " (nominal)" if way == "ours" else ""
+        row = {"way": way, "model": model, "threshold": threshold, "paper": f"{at:g}{nominal}"}
+        for quantity, name in (*PANELS.items(), (COSINE, "cosine at the layer's output")):
+            one = by.loc[quantity] if quantity in by.index else pd.Series(np.nan, rows.columns)
+            empty = one["state"] == "undecided" and quantity == RAW and np.isnan(one["published"])
             ours = interval(*one["value":"high"], 3)
-            row[f"{name} [95%]"] = "means ≈ 0" if zero and quantity != ATTENTION else ours
-            row[f"{name}, paper"] = number(one["published"], 3)
-            row[f"{name}, null"] = number(one["null"], 3)
-        near = by.loc[EQUAL, "value":"high"] if EQUAL in by.index else [np.nan] * 3
-        readable.append(row | {"attention at equal distance": interval(*near, 3)})
+            row[f"{name} [95%]"] = "means ≈ 0" if empty else ours
+            if quantity != COSINE:
+                row[f"{name}, null"] = interval(one["null"], one["null_low"], one["null_high"], 3)
+                row[f"{name}, p"] = number(one["p"], 3)
+            if quantity != EQUAL:
+                row[f"{name}, paper"] = number(one["published"], 3)
+        readable.append(row)
     return pd.DataFrame(readable)
 
 
-def draw(measures: dict, models: dict, thresholds: dict, published: dict, overlaps: list):
-    """Ratio against threshold: a panel per overlap mode and quantity, a line per model."""
+def draw(measures: dict, models: dict, ways: dict, published: dict):
+    """Ratio of disjoint topics by threshold: a panel per way and quantity, a line per model."""
     controls = [name for name in measures if models[name]["source"] == "random"]
     drawn = [name for name in measures if name not in controls[1:]]
     beside = {models[name]["published_as"] for name in drawn}
     absent = [name for name in dict.fromkeys(key[1] for key in published) if name not in beside]
     lines = [*(name for name in drawn if name not in controls), *absent, *controls[:1]]
-    size = (WIDTH, (0.36 * len(lines) + 0.5) * len(overlaps) + 1.1)
+    size = (WIDTH, (0.36 * len(lines) + 0.5) * len(WAYS) + 1.1)
     figure, axes = plt.subplots(
-        len(overlaps), len(PANELS), figsize=size, sharex="col", sharey=True, squeeze=False
+        len(WAYS), len(PANELS), figsize=size, sharex="col", sharey=True, squeeze=False
     )
-    heights = np.linspace(-0.26, 0.26, len(thresholds)) if len(thresholds) > 1 else [0.0]
     for (i, j), axis in np.ndenumerate(axes):
-        overlap, (quantity, label) = overlaps[i], list(PANELS.items())[j]
+        way, (quantity, label) = list(WAYS)[i], list(PANELS.items())[j]
         axis.axvline(1, color="0.5", linewidth=0.8, zorder=0)
         for line, name in enumerate(lines):
             like = models[name]["published_as"] if name in models else name
-            for k, (threshold, at) in enumerate(thresholds.items()):
-                y, shape = line + heights[k], {"marker": MARKERS[k], "ms": 4.2, "ls": ""}
-                theirs = published.get((overlap, like, at, quantity), np.nan)
+            for k, (threshold, at) in enumerate(ways[way].items()):
+                y, shape = line + 0.26 * (k - 1), {"marker": MARKERS[k], "ms": 4.2, "ls": ""}
+                of = COSINE if quantity == RAW else quantity
+                theirs = published.get(("disjoint", like, at, of), np.nan)
                 axis.plot(theirs, y, mfc="none", color=PAPER, zorder=5, **shape)
                 if name in drawn and not (quantity == RAW and name in controls):
-                    of = {"overlap": overlap, "threshold": threshold, "quantity": quantity}
+                    of = {"way": way, "overlap": "disjoint", "threshold": threshold}
+                    of = pd.Series(of | {"quantity": quantity})
                     rows = measures[name]
-                    rows = rows[(rows[list(of)] == pd.Series(of)).all(axis=1)].set_index("seed")
-                    draw_ours(axis, rows, y, shape)
+                    rows = rows[(rows[list(of.index)] == of).all(axis=1)].set_index("seed")
+                    if len(rows):
+                        draw_ours(axis, rows, y, shape)
         axis.grid(axis="y", linewidth=0.4)
         axis.tick_params(axis="y", length=0)
         axis.set_title(label if i == 0 else "", fontsize=9)
         despine(axis)
-        if quantity != ATTENTION:
+        if quantity == RAW:
             axis.set_xscale("log")
             axis.set_xticks([1, 2, 4, 8])
             axis.set_xlim(left=max(axis.get_xlim()[0], 0.5))
             axis.xaxis.set_major_formatter("{x:g}")
             axis.xaxis.set_minor_formatter(NullFormatter())
         if j == 0:
-            axis.set_ylabel(f"{overlap} topics")
+            axis.set_ylabel(WAYS[way])
     names = [plain(NAMES.get(name, name.replace("-here", ", trained here"))) for name in lines]
     axes[0, 0].set(yticks=range(len(lines)), yticklabels=names, ylim=(len(lines) - 0.45, -0.55))
     handles = [
         Line2D([], [], color=OURS, marker="o", label="ours, 95% interval"),
         Line2D([], [], color="0.35", marker="|", ls="", label="one training"),
-        Line2D([], [], color="0.85", linewidth=4, label="95% of permuted topics"),
+        Line2D([], [], color="0.85", linewidth=4, label="permuted topics, 95%"),
         Line2D([], [], color=PAPER, marker="o", mfc="none", ls="", label="published"),
     ]
-    for (threshold, at), marker in zip(thresholds.items(), MARKERS, strict=False):
-        label = f"{threshold} words (published: {at:g})"
+    for (theirs, at), (ours, _), marker in zip(
+        *map(dict.items, ways.values()), MARKERS, strict=False
+    ):
+        label = f"{theirs} / {ours.removeprefix('top ')} ({at:g})"
         handles.append(Line2D([], [], color="0.3", marker=marker, ls="", label=label))
-    figure.legend(handles=handles, loc="outside lower center", ncols=3)
-    axes[-1, 1].set_xlabel("mean of pairs of one topic / mean of pairs of two")
+    figure.legend(handles=handles, loc="outside lower center", ncols=4, fontsize=7.5)
+    axes[-1, 1].set_xlabel("mean within disjoint topics / mean across")
     claim = "words of one topic attend more to each other, and have more similar embeddings"
     figure.suptitle(f"The paper: {claim}", fontsize=10)
     return figure
@@ -113,23 +117,23 @@ def draw_ours(axis, rows: pd.DataFrame, y: float, shape: dict) -> None:
 
 
 with job(snakemake) as step:
-    models, thresholds = step.settings["models"], step.settings["thresholds"]
+    models, ways = step.settings["models"], step.settings["ways"]
     published = read_published(step.given("published"))
     files = dict(zip(models, snakemake.input.measures, strict=True))
     measures = {name: pd.read_parquet(path) for name, path in files.items()}
     parts = []
     for name, model in models.items():
         histories = [pd.read_parquet(path) for path in step.settings["histories"].get(name, [])]
-        of = measures[name], name, model, histories
-        parts.append(model_rows(*of, thresholds, published))
-    measured = [(name, at) for name in models for at in thresholds.values()]
+        of = measures[name], name, model["published_as"], histories
+        parts.append(model_rows(*of, ways, published))
+    probed = [(name, at) for name in models for at in ways["authors"].values()]
     everything = pd.concat(parts, ignore_index=True)
     for overlap in ("disjoint", "overlapping"):
         of = everything["overlap"].str.startswith(overlap)  # `disjoint - overlapping` to disjoint
-        missing = not_run(published, overlap, measured)
-        rows = tidy(pd.concat([everything[of], missing], ignore_index=True), KEYS)
+        missing = not_run(published, overlap, probed)
+        rows = pd.concat([everything[of], missing], ignore_index=True)
+        rows = tidy(rows.drop(columns=NULL), KEYS).join(rows[NULL])
         title = f"Topic structure on Wikipedia, {overlap} topics: one topic over two"
         notes = [*NOTES, *(f"{name}: {of['note']}" for name, of in models.items() if of["note"])]
         step.save_table(rows, output=overlap, title=title, shown=shown(rows), notes=notes)
-    overlaps = [one for one in ("disjoint", "overlapping") if (everything["overlap"] == one).any()]
-    step.save_figure(draw(measures, models, thresholds, published, overlaps))
+    step.save_figure(draw(measures, models, ways, published))

@@ -6,6 +6,9 @@ from matplotlib.patches import Patch
 
 from onelayer.evidence.figures import DIVERGING, WIDTH, plain, plt
 from onelayer.job import job
+from onelayer.text.models.checkpoints import load_checkpoint
+from onelayer.text.models.tokenizer import load_tokenizer
+from onelayer.topic_structure.wikipedia.probe import embed
 
 UNKNOWN = "0.75"  # grey: the word has no piece of its own
 
@@ -59,9 +62,8 @@ with job(snakemake) as step:
     groups = step.settings["groups"]
     words = [word for group in groups for word in group["words"]]
     dots = {}
-    for name, path in zip(step.settings["models"], snakemake.input.embeddings, strict=True):
-        known = pd.read_parquet(path, columns=["word", "raw"]).set_index("word")["raw"]
-        width = len(known.iloc[0])
-        raw = np.stack([known[w] if w in known.index else np.full(width, np.nan) for w in words])
+    for name, folder in step.settings["models"].items():
+        found = embed(load_checkpoint(folder), load_tokenizer(folder), words)
+        raw = found.set_index("word")["raw"].apply(pd.Series).reindex(words).to_numpy()
         dots[name] = raw @ raw.T  # NaN where a word is missing
     step.save_figure(draw(dots, groups))

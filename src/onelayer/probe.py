@@ -16,19 +16,23 @@ from transformers import PreTrainedModel
 from onelayer.ensemble.execution import resolve_device
 from onelayer.errors import OnelayerError
 from onelayer.evidence.tables import interval, number, tidy, write
+from onelayer.evidence.verdicts import judge
 from onelayer.settings.probe import LONGEST, SHORTEST, AttentionProbeSettings, UncertaintySettings
-from onelayer.text.corpus.articles import read_articles, words
+from onelayer.text.corpus.articles import words
 from onelayer.text.models.checkpoints import load_checkpoint, longest_text, save_random_checkpoint
 from onelayer.text.models.tokenizer import load_tokenizer, piece_ids
-from onelayer.topic_structure.wikipedia.measure import ALL, ATTENTION, measure_attention
+from onelayer.topic_structure.wikipedia.measure import ALL, ATTENTION, EQUAL, measure_attention
 from onelayer.topic_structure.wikipedia.probe import embed, encode_texts, probe, sample_articles
+from onelayer.topic_structure.wikipedia.ratio import topic_bits
 from onelayer.topic_structure.wikipedia.reading import choose_articles, page, shown_model
 from onelayer.topic_structure.wikipedia.similarity import COSINE, measure_embeddings
-from onelayer.topic_structure.wikipedia.words import Labels, label_words, topic_bits
+from onelayer.topic_structure.wikipedia.words import Labels, label_words
 
 REFERENCE_LENGTH = 100
 CONTROLS = [0, 1]  # seeds of random weights
 USUAL = UncertaintySettings()
+NEGLIGIBLE = 0.03  # a ratio that lies so close to 1 on both sides shows nothing
+SHOWN = {ATTENTION: "attention", EQUAL: "equal distance", COSINE: "cosine"}
 READING = Path(__file__).parents[2] / "workflow/report/reading.html"
 Progress = Callable[..., Iterable]
 
@@ -86,7 +90,7 @@ def probe_topic_structure(
         measured = measure([(pairs, embed(model, tokenizer, labels.words))], labels, uncertainty)
     except OnelayerError as error:  # keys of the settings mean nothing here
         raise OnelayerError(str(error).replace("topics.ambiguity: ", "topics: ")) from None
-    return measured.drop(columns="seed")
+    return measured.drop(columns=["seed", "over_replicates"])
 
 
 def kept_words(topics: Mapping[str, Iterable[str]] | pd.DataFrame) -> pd.DataFrame:
@@ -128,7 +132,7 @@ def measure(
     pairs, vectors = zip(*checkpoints, strict=True)
     seeds = range(len(checkpoints))
     tables = [
-        measure_attention(pairs, labels, uncertainty, seeds),
+        measure_attention(pairs[0], [one["mean"] for one in pairs], labels, uncertainty, seeds),
         measure_embeddings(vectors, labels, uncertainty, seeds),
     ]
     return pd.concat(tables, ignore_index=True)
@@ -157,12 +161,7 @@ def probe_folder(
     Raises:
         OnelayerError: the checkpoint cannot be probed, or the run has no topics of the corpus.
     """
-    topics = results / "topics" / corpus
-    if not (topics / "kept_words.parquet").is_file():
-        raise OnelayerError(f"{topics}: no topics here; snakemake {topics}/kept_words.parquet")
-    kept, vocabulary = (
-        pd.read_parquet(topics / f"{table}.parquet") for table in ("kept_words", "vocabulary")
-    )
+    kept, vocabulary = _topics_of_run(results / "topics" / corpus)
     kept = kept[kept["overlap"] == overlap]
     device, tokenizer = resolve_device(device), load_tokenizer(checkpoint)
     model = load_checkpoint(checkpoint, device)
@@ -170,63 +169,49 @@ def probe_folder(
     max_tokens = int(min(max_tokens, longest_text(model)))
     how = {"reference_length": REFERENCE_LENGTH, "max_tokens": max_tokens, "seed": 0}
     drawn = AttentionProbeSettings(documents=documents, **how)
-    articles = read_articles(results / "corpora" / corpus / "articles.parquet")
-    articles = sample_articles(articles, drawn)
-    shown, measures = [], {}
-    chosen = choose_articles(articles, kept, count=3, most_words=40)
+    articles = sample_articles(results / "corpora" / corpus / "articles.parquet", drawn)
+    chosen, shown = choose_articles(articles, kept, count=3, most_words=40), []
 
     def probed(title: str, model: PreTrainedModel) -> tuple[pd.DataFrame, pd.DataFrame]:
         pairs, heads = run(model, tokenizer, articles, labels, max_tokens, progress)
         shown.append(shown_model(title, model, tokenizer, heads, chosen))
         return pairs, embed(model, tokenizer, labels.words)
 
-    measures[name] = measure([probed(name, model)], labels, USUAL)
-    controls = []
+    measures, controls = {name: measure([probed(name, model)], labels, USUAL)}, []
     for seed in CONTROLS:
         with tempfile.TemporaryDirectory() as folder:
             save_random_checkpoint(Path(checkpoint), Path(folder), seed)
             controls.append(probed(f"random {seed}", load_checkpoint(folder, device)))
     measures["random"] = measure(controls, labels, USUAL)
-    to.mkdir(parents=True, exist_ok=True)
     rows = pd.concat([one.assign(model=title) for title, one in measures.items()])
     rows = rows[(rows["seed"] == ALL) & ~rows["quantity"].str.endswith("_different")]
-    columns = ["overlap", "model", "threshold", "quantity", "value", "low", "high", "n", "null"]
-    table = tidy(rows[columns], columns[:3])
     title = f"{name}: pairs of words of one topic over pairs of two"
-    write(table, *(to / f"probe.{ending}" for ending in ("csv", "md", "tex")), title=title)
-    _draw(rows, name, to)
+    to.mkdir(parents=True, exist_ok=True)
+    _write(rows, name, title, to)
     template = READING.read_text(encoding="utf-8")
     (to / "reading.html").write_text(page(template, chosen, kept, shown), encoding="utf-8")
     return f"{title}\n\n{_said(rows, name)}\n\nAll numbers and the page to read: {to}"
 
 
-def _said(rows: pd.DataFrame, name: str) -> str:
-    by, shown = rows.set_index(["model", "threshold", "quantity"]), []
-    thresholds = list(dict.fromkeys(rows.loc[rows["quantity"] == ATTENTION, "threshold"]))
-    for quantity, of in ((ATTENTION, "attention"), (COSINE, "cosine")):
-        for threshold in thresholds:
-            row, ends = {"ratio of": of, "words": threshold}, slice("value", "high")
-            for model, column in ((name, "checkpoint [95%]"), ("random", "random [95%]")):
-                row[column] = interval(*by.loc[(model, threshold, quantity), ends])
-            one = by.loc[(name, threshold, quantity)]
-            shown.append(row | {"null": number(one["null"]), "z": number(one["z"], 1)})
-    one = by.loc[(name, thresholds[0], ATTENTION)]
-    low, high = one["low"] / one["null"], one["high"] / one["null"]
-    undecided = "" if low > 1 or high < 1 else " Whether it is more or less than 1 is undecided."
-    times = interval(one["value"] / one["null"], low, high)
-    text = (
-        f"In {name} words of one topic ({thresholds[0]}) attend to each other {times} times as "
-        f"much as equally frequent words of permuted topics.{undecided}"
+def _topics_of_run(topics: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Kept words and vocabulary of a run."""
+    if not (topics / "kept_words.parquet").is_file():
+        raise OnelayerError(f"{topics}: no topics here; snakemake {topics}/kept_words.parquet")
+    kept, vocabulary = (
+        pd.read_parquet(topics / f"{table}.parquet") for table in ("kept_words", "vocabulary")
     )
-    return f"{pd.DataFrame(shown).to_string(index=False)}\n\n{textwrap.fill(text, 80)}"
+    return kept, vocabulary
 
 
-def _draw(rows: pd.DataFrame, name: str, to: Path) -> None:
-    from onelayer.evidence.figures import COLUMN, PALETTE, despine, plain, plt, save
+def _write(rows: pd.DataFrame, name: str, title: str, to: Path) -> None:
+    """The table of all rows, and the figure of those in `SHOWN`."""
+    from onelayer.evidence.figures import PALETTE, WIDTH, despine, plain, plt, save
 
-    figure, axes = plt.subplots(1, 2, figsize=(2 * COLUMN, 2.4), sharey=True)
-    panels = (ATTENTION, "attention"), (COSINE, "cosine")
-    for axis, (quantity, of) in zip(axes, panels, strict=True):
+    columns = ["overlap", "model", "threshold", "quantity", "value", "low", "high", "n", "null"]
+    files = (to / f"probe.{ending}" for ending in ("csv", "md", "tex"))
+    write(tidy(rows[columns], columns[:3]), *files, title=title)
+    figure, axes = plt.subplots(1, len(SHOWN), figsize=(WIDTH, 2.4), sharey=True)
+    for axis, (quantity, of) in zip(axes, SHOWN.items(), strict=True):
         part = rows[rows["quantity"] == quantity]
         thresholds = list(dict.fromkeys(part["threshold"]))
         for k, model in enumerate((name, "random")):
@@ -236,10 +221,42 @@ def _draw(rows: pd.DataFrame, name: str, to: Path) -> None:
             axis.hlines(heights, own["low"], own["high"], color=PALETTE[k])
             axis.plot(own["value"], heights, "o", color=PALETTE[k], label=plain(model))
         axis.axvline(1, color="0.5", linewidth=0.8, zorder=0)
-        axis.set(yticks=range(len(thresholds)), yticklabels=thresholds)
-        axis.set_xlabel(f"{of}: one topic / two (grey: permuted topics)")
+        axis.set(yticks=range(len(thresholds)), yticklabels=thresholds, xlabel=of)
         despine(axis)
     axes[0].invert_yaxis()
-    axes[1].legend()
-    figure.suptitle(plain(f"Does {name} show topics? Bars: 95% intervals"), fontsize=10)
+    axes[-1].legend()
+    title = f"{name}: one topic over two (bars: 95% intervals; grey: permuted topics)"
+    figure.suptitle(plain(title), fontsize=10)
     save(figure, to / "probe.pdf", to / "probe.png")
+
+
+def _said(rows: pd.DataFrame, name: str) -> str:
+    by, lines = rows.set_index(["model", "threshold", "quantity"]), []
+    thresholds = list(dict.fromkeys(rows.loc[rows["quantity"] == ATTENTION, "threshold"]))
+    for quantity, of in SHOWN.items():
+        for threshold in thresholds:
+            row, ends = {"ratio of": of, "words": threshold}, slice("value", "high")
+            for model, column in ((name, "checkpoint [95%]"), ("random", "random [95%]")):
+                row[column] = interval(*by.loc[(model, threshold, quantity), ends])
+            one = by.loc[(name, threshold, quantity)]
+            lines.append(row | {"null": number(one["null"]), "z": number(one["z"], 1)})
+    one = by.loc[(name, thresholds[0], EQUAL)]
+    over = {end: one[end] / one["null"] for end in ("value", "low", "high")}
+    text = (
+        f"In {name} words of one topic ({thresholds[0]}) attend to each other "
+        f"{interval(*over.values())} times as much as equally frequent words of permuted topics, "
+        f"at equal distance. {verdict(over)}"
+    )
+    return f"{pd.DataFrame(lines).to_string(index=False)}\n\n{textwrap.fill(text, 80)}"
+
+
+def verdict(over: Mapping[str, float]) -> str:
+    """What a ratio over its null shows, in the scoreboard's words: `value`, `low`, `high`."""
+    row = {**over, "null": 1.0, "n": float("nan"), "state": ""}
+    found = judge(row, {"rule": "direction", "side": 1, "matters": NEGLIGIBLE})
+    return {
+        "reproduced": "The difference is one of topics.",
+        "opposite": "It is less, not more.",
+        "negligible": f"That is negligible: within {NEGLIGIBLE} of 1.",
+        "undecided": "Whether it is more or less than 1 is undecided.",
+    }[found]

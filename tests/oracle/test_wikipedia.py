@@ -14,12 +14,13 @@ from onelayer.topic_structure.wikipedia.measure import (
     ATTENTION,
     DISJOINT,
     EQUAL,
+    WITHIN_DOCUMENTS,
     measure_attention,
-    permutations,
 )
 from onelayer.topic_structure.wikipedia.probe import encode_texts, probe
-from onelayer.topic_structure.wikipedia.similarity import COSINE, measure_embeddings, similarities
-from onelayer.topic_structure.wikipedia.words import Labels, Variant, label_words, topic_bits
+from onelayer.topic_structure.wikipedia.ratio import permutations, topic_bits
+from onelayer.topic_structure.wikipedia.similarity import COSINE, measure_embeddings, pair_means
+from onelayer.topic_structure.wikipedia.words import Labels, Variant, label_words
 from tests.oracle import wikipedia as loops
 
 SOME = ["frog", "toad", "pond", "bach", "opera", "mozart"]
@@ -51,7 +52,7 @@ def probed(request, tmp_path_factory):
 
 def measured(probed) -> pd.DataFrame:
     _, labels, rows, _ = probed
-    table = measure_attention([rows], labels, FEW)
+    table = measure_attention(rows, [rows["mean"]], labels, FEW)
     return table.set_index(["overlap", "threshold", "quantity"])
 
 
@@ -61,7 +62,9 @@ def test_ratios_and_their_intervals_agree_with_loops_over_the_texts(probed, over
     sums, counts = by_hand["sums"], by_hand["counts"]
     drawn = generator("documents", 0).multinomial(10, np.full(10, 0.1), size=100)
     drawn = [np.repeat(DOCUMENTS, times).tolist() for times in drawn]
-    for quantity, of in ((ATTENTION, loops.ratio), (EQUAL, loops.ratio_at_equal_distance)):
+    by_quantity = {ATTENTION: loops.ratio, EQUAL: loops.ratio_at_equal_distance}
+    by_quantity[WITHIN_DOCUMENTS] = loops.ratio_within_documents
+    for quantity, of in by_quantity.items():
         row = measured(probed).loc[(overlap, "top 3", quantity)]
         assert row["value"] == pytest.approx(of(sums, counts, DOCUMENTS), rel=1e-10)
         ends = bootstrap_interval([of(sums, counts, documents) for documents in drawn], 10)
@@ -97,6 +100,9 @@ def test_the_null_is_the_ratio_of_words_with_the_topics_of_others(probed, overla
     assert row["z"] == pytest.approx((row["value"] - np.mean(nulls)) / np.std(nulls, ddof=1))
     reached = sum(null >= row["value"] - 1e-12 for null in nulls)
     assert row["p"] == pytest.approx((1 + reached) / 51)
+    assert list(row[["null_low", "null_high"]]) == pytest.approx(np.quantile(nulls, [0.025, 0.975]))
+    ends = [row[end] / row["null"] for end in ("low", "high")]
+    assert list(row[["over_low", "over_high"]]) == pytest.approx(ends, rel=1e-10)
 
 
 def _pairs(rows: pd.DataFrame, topics: dict[str, set]) -> tuple[float, float]:
@@ -136,14 +142,14 @@ def test_similarities_agree_with_loops_over_all_pairs(topics):
     member = np.eye(4, dtype=bool)[rng.integers(0, 4, 25)]
     if topics == "overlapping":
         member |= rng.random(member.shape) < 0.3
-    vectors = rng.standard_normal((25, 2, 3)) + 1
+    vectors = rng.standard_normal((2, 25, 3)) + 1
     times, p = rng.integers(0, 3, 25), rng.permutation(25)
     draws = [(np.ones(25, int), np.arange(25)), (times, np.arange(25)), (np.ones(25, int), p)]
-    found = similarities(vectors, member, draws)
-    for (n, moved), means in zip(draws, found, strict=True):
+    found = pair_means(vectors, member, draws)
+    for (n, moved), means in zip(draws, found.swapaxes(0, 1), strict=True):
         sets = [set(np.flatnonzero(member[w]).tolist()) for w in moved]
         for kind in range(2):
-            expected = loops.mean_dots(vectors[:, kind].tolist(), sets, n.tolist())
+            expected = loops.mean_dots(vectors[kind].tolist(), sets, n.tolist())
             assert means[kind] == pytest.approx(expected, rel=1e-10)
 
 
@@ -159,11 +165,16 @@ def test_embedding_ratios_are_those_of_unit_vectors_over_all_pairs():
     same, other = loops.mean_dots(unit.tolist(), sets, [1] * 30)
     assert row["value"] == pytest.approx(same / other, rel=1e-10)
     assert row["low"] < row["value"] < row["high"] and row["n"] == 30
+    by = measure_embeddings([table], labels, FEW).set_index("quantity")
+    assert by.loc["embedding_cosine_difference", "value"] == pytest.approx(same - other)
+    same, other = loops.mean_dots(vectors.tolist(), sets, [1] * 30)
+    assert by.loc["embedding_raw_dot_difference", "value"] == pytest.approx(same - other)
 
 
 def test_one_checkpoint_twice_has_the_ratio_of_one(probed):
     _, labels, rows, _ = probed
-    one, both = (measure_attention([rows] * n, labels, FEW, [3, 7][:n]) for n in (1, 2))
+    weight = rows["mean"]
+    one, both = (measure_attention(rows, [weight] * n, labels, FEW, [3, 7][:n]) for n in (1, 2))
     assert list(dict.fromkeys(both["seed"])) == [ALL, "3", "7"]
     again = both[both["seed"] == ALL].reset_index(drop=True)
     np.testing.assert_allclose(again["value"], one["value"], rtol=1e-12)
@@ -185,7 +196,7 @@ def test_topics_drawn_anew_widen_the_interval_on_both_sides():
         rows[name] = pd.Categorical.from_codes(codes, words)
     documents = [str(place) for place in range(30)]
     rows["document"] = pd.Categorical.from_codes(rng.integers(0, 30, len(first)), documents)
-    table = measure_attention([rows], labels, FEW).set_index("quantity")
+    table = measure_attention(rows, [rows["mean"]], labels, FEW).set_index("quantity")
     plain, over = table.loc[ATTENTION], table.loc[f"{ATTENTION}_over_topics"]
     assert over["value"] == plain["value"] and over["n"] == 6
     assert over["low"] < plain["low"] and over["high"] > plain["high"]

@@ -6,7 +6,7 @@ import pytest
 
 import onelayer
 from onelayer.errors import OnelayerError
-from onelayer.probe import probe_folder
+from onelayer.probe import probe_folder, verdict
 from onelayer.settings.probe import UncertaintySettings
 from onelayer.text.models.checkpoints import load_checkpoint
 from onelayer.text.models.tokenizer import load_tokenizer
@@ -96,6 +96,19 @@ def test_a_folder_is_probed_beside_random_weights(folder, results, tmp_path):
     random = table[(table["model"] == "random") & (table["quantity"] == "attention_ratio")]
     assert random["value"].item() == pytest.approx(1, abs=0.02)
     assert max(map(len, said.splitlines()[:-1])) <= 80 and "In mine words of one topic" in said
+
+
+@pytest.mark.parametrize(
+    ("ends", "said"),
+    [
+        ((1.0, 0.99, 1.02), "negligible: within 0.03 of 1"),
+        ((1.2, 1.1, 1.3), "one of topics"),
+        ((0.8, 0.7, 0.9), "less, not more"),
+        ((1.0, 0.9, 1.1), "undecided"),
+    ],
+)
+def test_a_ratio_near_1_on_both_sides_is_negligible_not_undecided(ends, said):
+    assert said in verdict(dict(zip(("value", "low", "high"), ends, strict=True)))
 
 
 def test_a_run_without_topics_is_refused(folder, tmp_path):

@@ -14,12 +14,24 @@ import transformers
 
 from onelayer.errors import OnelayerError
 from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
-from onelayer.settings.topic_structure import SensitivitySettings, Way, WikipediaSettings
+from onelayer.settings.topic_structure import (
+    AuthorsWay,
+    SensitivitySettings,
+    Way,
+    WikipediaSettings,
+)
 from onelayer.settings.topics import LdaSettings
 from onelayer.text.models.checkpoints import forward, load_checkpoint, save_random_checkpoint
 from onelayer.text.models.tokenizer import load_tokenizer, piece_ids
+from onelayer.text.pretraining.vocabulary import CLS_ID, SEP_ID
 from onelayer.topic_structure.wikipedia import inputs, reading
-from onelayer.topic_structure.wikipedia.measure import ATTENTION, EQUAL, TIGHTER, measure_attention
+from onelayer.topic_structure.wikipedia.measure import (
+    ATTENTION,
+    EQUAL,
+    TIGHTER,
+    as_it_is,
+    measure_attention,
+)
 from onelayer.topic_structure.wikipedia.probe import (
     check_length,
     encode_texts,
@@ -32,14 +44,14 @@ from onelayer.topic_structure.wikipedia.published import (
     not_run,
     read_published,
 )
+from onelayer.topic_structure.wikipedia.ratio import topic_bits
 from onelayer.topic_structure.wikipedia.sensitivity import measure_ways
-from onelayer.topic_structure.wikipedia.similarity import COSINE, DOT, measure_embeddings
+from onelayer.topic_structure.wikipedia.similarity import COSINE, DOT, RAW, measure_embeddings
 from onelayer.topic_structure.wikipedia.words import (
     Labels,
     Variant,
     label_words,
     tightest,
-    topic_bits,
 )
 from tests.oracle.wikipedia import WORDS, save_tiny
 
@@ -72,7 +84,7 @@ def test_random_weights_have_ratio_one(tmp_path, tiny):
     """The acceptance number of a random model: attention .9993 to 1.0008 of uniform attention."""
     save_random_checkpoint(tiny, tmp_path, seed=0)
     rows, labels = probed(tmp_path)
-    table = measure_attention([rows], labels, FEW).set_index("quantity")
+    table = measure_attention(rows, [rows["mean"]], labels, FEW).set_index("quantity")
     for quantity in (ATTENTION, EQUAL):
         assert table.loc[quantity, "value"] == pytest.approx(1, abs=0.01)
         assert table.loc[quantity, "null"] == pytest.approx(1, abs=0.01)
@@ -93,8 +105,9 @@ def test_uniform_attention_gives_every_pair_one_value_whatever_the_length(
 ):
     monkeypatch.setattr("onelayer.topic_structure.wikipedia.probe.forward", attention)
     rows, _ = probed(tiny)
-    assert rows["tokens"].nunique() > 10
+    assert rows["keys"].nunique() > 10
     np.testing.assert_allclose(rows["mean"], 0.01, rtol=1e-6)
+    np.testing.assert_allclose(as_it_is(rows, rows["mean"], 100), 1 / rows["keys"], rtol=1e-6)
 
 
 def test_a_model_of_topics_attends_within_them_and_beyond_its_null(tiny, monkeypatch):
@@ -107,7 +120,7 @@ def test_a_model_of_topics_attends_within_them_and_beyond_its_null(tiny, monkeyp
 
     monkeypatch.setattr("onelayer.topic_structure.wikipedia.probe.forward", follows)
     rows, labels = probed(tiny)
-    row = measure_attention([rows], labels, FEW).set_index("quantity").loc[ATTENTION]
+    row = measure_attention(rows, [rows["mean"]], labels, FEW).set_index("quantity").loc[ATTENTION]
     assert 1.9 < row["value"] < 2.1 and row["low"] > 1.5 and row["p"] < 0.2
 
 
@@ -143,7 +156,7 @@ def test_texts_without_two_words_of_topics_are_refused(tiny):
 def test_too_few_pairs_are_refused_with_the_number_of_words(tiny):
     rows, labels = probed(tiny, ["frog toad bach", "frog toad"])
     with pytest.raises(OnelayerError, match="too few pairs of 16 words of 2 topics"):
-        measure_attention([rows], labels, FEW)
+        measure_attention(rows, [rows["mean"]], labels, FEW)
 
 
 def test_vectors_of_length_zero_have_no_cosine():
@@ -154,9 +167,12 @@ def test_vectors_of_length_zero_have_no_cosine():
         measure_embeddings([words], label_words(KEPT, VOCABULARY, WORDS), FEW)
 
 
-def test_all_models_see_the_same_articles_and_a_larger_draw_holds_the_smaller():
+def test_all_models_see_the_same_articles_and_a_larger_draw_holds_the_smaller(tmp_path):
     few, more = (HOW.model_copy(update={"documents": n}) for n in (10, 20))
-    ids = [set(sample_articles(ARTICLES, one)["id"]) for one in (few, few, more)]
+    columns = ARTICLES.assign(label="")
+    columns.to_parquet(tmp_path / "articles.parquet", row_group_size=7)
+    files = [tmp_path / "articles.parquet"] * 3
+    ids = [set(sample_articles(*one)["id"]) for one in zip(files, (few, few, more), strict=True)]
     assert ids[0] == ids[1] and ids[0] < ids[2] and len(ids[2]) == 20
 
 
@@ -174,6 +190,22 @@ def test_inputs_tell_pairs_of_one_article_from_pairs_of_two(tmp_path):
     assert set(whole["probed"]) == {inputs.WITHIN}
 
 
+def test_drawn_words_are_paired_by_the_topic_that_they_were_drawn_from(tiny):
+    texts = [(RNG.integers(4, 20, 24), RNG.integers(0, 3, 24)) for _ in range(40)]
+    model, tokenizer = load_checkpoint(tiny), load_tokenizer(tiny)
+    given = [model], tokenizer, texts, KEPT, VOCABULARY, 100, FEW, [0], True
+    row = inputs.measure_inputs(*given).set_index("quantity").loc[ATTENTION]
+    weights = {True: [], False: []}
+    for ids, topics in texts:
+        read = [CLS_ID, *ids.tolist(), SEP_ID]
+        mean = forward(model, read).double().mean(dim=(0, 1)).numpy()
+        for i, j in np.argwhere(ids[:, None] != ids):
+            weights[topics[i] == topics[j]].append(mean[i + 1, j + 1])
+    assert row["value"] == pytest.approx(np.mean(weights[True]) / np.mean(weights[False]), rel=1e-5)
+    assert row["null_low"] < 1 < row["null_high"] and row["null_low"] < row["null"]
+    assert row["probed"] == inputs.DRAWN
+
+
 def test_each_way_changes_one_choice(tiny):
     given = load_checkpoint(tiny), load_tokenizer(tiny), ARTICLES
     ways = [Way(name="ours"), Way(name="last", pooling="last layer")]
@@ -183,7 +215,7 @@ def test_each_way_changes_one_choice(tiny):
     ratios = table[table["quantity"] == ATTENTION].set_index("way")["value"]
     assert list(ratios.index) == ["ours", "last", "long"] and ratios.nunique() == 3
     rows, labels = probed(tiny)
-    assert ratios["ours"] == measure_attention([rows], labels, FEW)["value"].iloc[0]
+    assert ratios["ours"] == measure_attention(rows, [rows["mean"]], labels, FEW)["value"].iloc[0]
     cosines = set(table[table["quantity"] == COSINE]["value"])
     assert len(cosines) == 1
 
@@ -192,7 +224,7 @@ def test_the_authors_way_is_one_pass_with_gensims_defaults():
     lda = {"backend": "gensim", "topics": 50, "alpha": 0.5, "eta": None, "passes": 6, "seed": 0}
     lda |= {"chunksize": 500, "decay": 0.7, "offset": 10, "iterations": 50, "sweeps": 200}
     ours = LdaSettings(**lda)
-    way = Way(name="authors", schedule="authors", topics=100, seed=1)
+    way = AuthorsWay(topics=100, seed=1, words=[{"count": 51, "beside": 0.0005}])
     theirs = way.lda(ours)
     assert (theirs.passes, theirs.chunksize, theirs.decay, theirs.offset) == (1, 2000, 0.5, 1)
     assert (theirs.topics, theirs.seed, theirs.alpha) == (100, 1, None)
@@ -219,15 +251,16 @@ def test_bad_settings_are_refused(block, values, said):
 
 PUBLISHED = read_published(ROOT / "workflow/reference/topic_structure_wikipedia.csv")
 THRESHOLDS = {"top 20": 0.0005, "top 100": 0.002}
+WAYS = {"ours": THRESHOLDS}
 
 
 def measures(**changes: float) -> pd.DataFrame:
     row = {"seed": "all", "overlap": "disjoint", "value": 1.5, "low": 1.4, "high": 1.6, "n": 9}
-    row |= {"null": 1.0} | changes
+    row |= {"null": 1.0, "null_low": 0.9, "null_high": 1.1, "p": 0.01, "way": "ours"} | changes
     rows = [
         row | {"threshold": threshold, "quantity": quantity}
         for threshold in THRESHOLDS
-        for quantity in (ATTENTION, EQUAL, COSINE, DOT)
+        for quantity in (ATTENTION, EQUAL, COSINE, DOT, RAW)
     ]
     rows.append(row | {"threshold": "top 20 - top 100", "quantity": TIGHTER})
     apart = row | {"threshold": "top 20", "quantity": "embedding_dot_different"}
@@ -235,14 +268,14 @@ def measures(**changes: float) -> pd.DataFrame:
 
 
 def test_published_numbers_stand_beside_their_rows():
-    model = {"source": "wheel", "published_as": "bert"}
-    rows = model_rows(measures(), "mine", model, [], THRESHOLDS, PUBLISHED)
+    rows = model_rows(measures(), "mine", "bert", [], WAYS, PUBLISHED)
     by = rows.set_index(["threshold", "quantity"])["published"]
     assert by["top 20", ATTENTION] == 1.32 and by["top 100", COSINE] == 1.11
     assert by["top 20 - top 100", TIGHTER] == pytest.approx(1.32 - 1.22)
     # At equal distance the paper says nothing; a mean of 0 below the line has no ratio.
     assert np.isnan(by["top 20", EQUAL]) and np.isnan(by["top 20", DOT])
-    assert ("top 100", EQUAL) not in by.index
+    # Of E the ratio is set beside the published one, at the tightest threshold.
+    assert by["top 20", RAW] == 1.21 and ("top 100", RAW) not in by.index
 
 
 def test_what_was_published_and_not_probed_stays_in_the_table():
@@ -268,8 +301,7 @@ def history(nats: float) -> pd.DataFrame:
 def test_what_has_not_learned_is_not_judged(nats, state):
     histories = [history(one) for one in nats]
     assert learned(histories)["value"] == pytest.approx(np.mean(nats))
-    model = {"source": "pretrain", "published_as": None, "seeds": list(range(len(nats)))}
-    rows = model_rows(measures(), "small", model, histories, THRESHOLDS, PUBLISHED)
+    rows = model_rows(measures(), "small", None, histories, WAYS, PUBLISHED)
     assert rows.set_index(["threshold", "quantity"]).loc[("top 20", ATTENTION), "state"] == state
 
 

@@ -1,5 +1,7 @@
-# What each checkpoint does with the words of the topics, and what each model does on average.
+# What each model does with the words of the topics, and what it does on average.
 sensitivity = settings.topic_structure.sensitivity
+authors_topics = f"results/sensitivity/{{corpus}}/topics/{authors_fit}.safetensors"
+authors_filter = dump(wikipedia.authors.ambiguity(settings.topics.ambiguity))
 
 
 rule probe_model:
@@ -7,15 +9,16 @@ rule probe_model:
         articles="results/corpora/{corpus}/articles.parquet",
         kept_words="results/topics/{corpus}/kept_words.parquet",
         vocabulary="results/topics/{corpus}/vocabulary.parquet",
-        model=lambda w: checkpoint_files(w.checkpoint),
+        authors_topics=authors_topics,
+        models=lambda w: checkpoint_files(*checkpoints_of(w.model)),
     output:
-        pairs="results/probe/{corpus}/{checkpoint}/pairs.parquet",
-        heads="results/probe/{corpus}/{checkpoint}/heads.parquet",
-        embeddings="results/probe/{corpus}/{checkpoint}/embeddings.parquet",
+        pairs="results/probe/{corpus}/{model}/pairs.parquet",
+        heads="results/probe/{corpus}/{model}/heads.parquet",
+        embeddings="results/probe/{corpus}/{model}/embeddings.parquet",
     log:
-        "results/logs/probe_model/{corpus}/{checkpoint}.log",
+        "results/logs/probe_model/{corpus}/{model}.log",
     benchmark:
-        "results/benchmarks/probe_model/{corpus}/{checkpoint}.tsv"
+        "results/benchmarks/probe_model/{corpus}/{model}.tsv"
     priority: 3
     conda:
         "../../envs/onelayer.yaml"
@@ -26,11 +29,11 @@ rule probe_model:
         gpu=gpus(settings.probe.attention),
     params:
         settings=dump(settings.probe.attention),
-        folder="results/models/{checkpoint}",
-        words=[word for group in wikipedia.word_groups for word in group.words],
+        authors=authors_filter,
+        folders=lambda w: [f"results/models/{name}" for name in checkpoints_of(w.model)],
         code=code("probe_model"),
     message:
-        "Probe {wildcards.checkpoint} on {wildcards.corpus}"
+        "Probe {wildcards.model} on {wildcards.corpus}"
     script:
         "../../scripts/probe_model.py"
 
@@ -39,14 +42,9 @@ rule measure_model:
     input:
         kept_words="results/topics/{corpus}/kept_words.parquet",
         vocabulary="results/topics/{corpus}/vocabulary.parquet",
-        pairs=lambda w: expand(
-            rules.probe_model.output.pairs, corpus=w.corpus, checkpoint=checkpoints_of(w.model)
-        ),
-        embeddings=lambda w: expand(
-            rules.probe_model.output.embeddings,
-            corpus=w.corpus,
-            checkpoint=checkpoints_of(w.model),
-        ),
+        authors_topics=authors_topics,
+        pairs=rules.probe_model.output.pairs,
+        embeddings=rules.probe_model.output.embeddings,
     output:
         measures="results/measures/{corpus}/{model}.parquet",
     log:
@@ -62,7 +60,9 @@ rule measure_model:
         runtime=lambda w, attempt: 30 * attempt,
     params:
         settings=dump(settings.probe.uncertainty),
-        seeds=lambda w: getattr(settings.models[w.model], "seeds", []),
+        authors=authors_filter,
+        reference_length=settings.probe.attention.reference_length,
+        seeds=lambda w: getattr(settings.models[w.model], "seeds", [0]),
         code=code("measure_model"),
     message:
         "Measure the ratios of {wildcards.model} on {wildcards.corpus}"
@@ -97,6 +97,7 @@ rule measure_inputs:
             uncertainty=dump(settings.probe.uncertainty),
         ),
         seeds=lambda w: settings.models[w.model].seeds,
+        drawn=lambda w: getattr(settings.models[w.model].inputs, "order", "") == "drawn",
         folders=lambda w: [f"results/models/{name}" for name in checkpoints_of(w.model)],
         code=code("measure_inputs"),
     message:

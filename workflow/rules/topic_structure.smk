@@ -12,21 +12,18 @@ rule show_wikipedia:
         figure=figure("topic_structure/wikipedia_ratios"),
     log:
         "results/logs/show_wikipedia.log",
-    benchmark:
-        "results/benchmarks/show_wikipedia.tsv"
     priority: 3
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=5,
     params:
         published=repository_file("reference/topic_structure_wikipedia.csv"),
         settings={
             "models": {name: dump(settings.models[name]) for name in wikipedia.models},
-            "thresholds": {t.label: t.published for t in settings.topics.ambiguity.thresholds},
+            "ways": {
+                "authors": {t.label: t.published for t in wikipedia.authors.words},
+                "ours": {t.label: t.published for t in settings.topics.ambiguity.thresholds},
+            },
             "histories": {name: histories(name) for name in wikipedia.models},
         },
         code=code("show_wikipedia"),
@@ -40,39 +37,17 @@ rule show_wikipedia:
 
 rule show_heads:
     input:
-        heads=[
-            path
-            for model in wikipedia.models
-            for path in expand(
-                rules.probe_model.output.heads,
-                corpus=wikipedia.corpus,
-                checkpoint=checkpoints_of(model),
-            )
-        ],
+        heads=measured(rules.probe_model.output.heads, wikipedia.models),
         measures=measured(rules.measure_model.output.measures, wikipedia.models),
     output:
         figure=figure("topic_structure/attention_heads"),
     log:
         "results/logs/show_heads.log",
-    benchmark:
-        "results/benchmarks/show_heads.tsv"
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
-    threads: 1
-    resources:
-        mem_mb=500,
-        runtime=5,
     params:
-        settings={
-            "models": {
-                name: {
-                    "checkpoints": len(checkpoints_of(name)),
-                    "random": settings.models[name].source == "random",
-                }
-                for name in wikipedia.models
-            }
-        },
+        settings={"models": {n: settings.models[n].source for n in wikipedia.models}},
         code=code("show_heads"),
         caption="The attention ratio of every head by layer, at the tightest threshold, disjoint "
         "topics. Lines: the ratio of all heads together, with its 95% interval.",
@@ -89,26 +64,17 @@ word_group_models = [name for name in wikipedia.models if name not in randoms[1:
 
 rule show_word_groups:
     input:
-        embeddings=[
-            f"results/probe/{wikipedia.corpus}/{checkpoints_of(name)[0]}/embeddings.parquet"
-            for name in word_group_models
-        ],
+        [path for n in word_group_models for path in checkpoint_files(checkpoints_of(n)[0])],
     output:
         figure=figure("topic_structure/word_groups"),
     log:
         "results/logs/show_word_groups.log",
-    benchmark:
-        "results/benchmarks/show_word_groups.tsv"
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=5,
     params:
         settings={
-            "models": word_group_models,
+            "models": {n: f"results/models/{checkpoints_of(n)[0]}" for n in word_group_models},
             "groups": [dump(group) for group in wikipedia.word_groups],
         },
         code=code("show_word_groups"),
@@ -130,15 +96,9 @@ rule show_inputs:
         figure=figure("topic_structure/inputs"),
     log:
         "results/logs/show_inputs.log",
-    benchmark:
-        "results/benchmarks/show_inputs.tsv"
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=5,
     params:
         kept=repository_file("reference/topic_structure_inputs.csv"),
         settings={
@@ -171,20 +131,13 @@ rule show_sensitivity:
         table=table("topic_structure/sensitivity"),
     log:
         "results/logs/show_sensitivity.log",
-    benchmark:
-        "results/benchmarks/show_sensitivity.tsv"
     priority: 3
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
-    threads: 1
-    resources:
-        mem_mb=500,
-        runtime=5,
     params:
-        published=repository_file("reference/topic_structure_wikipedia.csv"),
         settings={
-            "models": [[name, settings.models[name].published_as] for name in sensitivity.models],
+            "models": sensitivity.models,
             "ways": [
                 dump(way, topics=way.topics or settings.topics.lda.topics)
                 for way in sensitivity.ways
@@ -206,10 +159,7 @@ rule read_attention:
             for name in wikipedia.read_by
             for path in checkpoint_files(checkpoints_of(name)[0])
         ],
-        heads=[
-            f"results/probe/{wikipedia.corpus}/{checkpoints_of(name)[0]}/heads.parquet"
-            for name in wikipedia.read_by
-        ],
+        heads=measured(rules.probe_model.output.heads, wikipedia.read_by),
     output:
         page=report(
             "results/reading.html", category="topic_structure", labels={"figure": "reading"}

@@ -110,7 +110,39 @@ rule measure_topics:
         "../../scripts/measure_topics.py"
 
 
+authors_fit = wikipedia.authors.fit(settings.topics.lda)
 compared = {way.fit(settings.topics.lda): way for way in settings.topic_structure.sensitivity.ways}
+compared.pop(authors_fit, None)
+
+
+rule fit_authors_topics:
+    input:
+        vocabulary=rules.count_words.output.vocabulary,
+        counts=rules.count_words.output.counts,
+        topics=rules.fit_lda.output.topics,
+    output:
+        topics=[f"results/sensitivity/{{corpus}}/topics/{authors_fit}.safetensors"],
+    log:
+        "results/logs/fit_authors_topics/{corpus}.log",
+    benchmark:
+        "results/benchmarks/fit_authors_topics/{corpus}.tsv"
+    priority: 3
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: 1
+    resources:
+        mem_mb=lambda w, attempt: 1500 * attempt,
+        runtime=lambda w, attempt: 60 * attempt,
+    params:
+        settings={
+            "ours": dump(settings.topics.lda),
+            "fits": {authors_fit: [dump(wikipedia.authors.lda(settings.topics.lda)), "tf-idf"]},
+        },
+        code=code("fit_compared_topics"),
+    message:
+        "Fit topics as the authors do on {wildcards.corpus}"
+    script:
+        "../../scripts/fit_compared_topics.py"
 
 
 # One job for all: most of a small corpus's minutes would be new processes.

@@ -36,11 +36,48 @@ class InputsSettings(Block):
     documents: int = Field(ge=2)  # inputs probed, beside the articles of the tables
 
 
+class TopicsBy(Block):
+    """Topics that are fitted to compare with ours: what is not said is as in `topics.lda`."""
+
+    backend: Literal["gensim", "tomotopy"] = "gensim"
+    weights: Literal["counts", "tf-idf"] = "counts"  # what topics are fitted to
+    schedule: Literal["ours", "authors"] = "ours"  # `authors`: one pass with gensim's defaults
+    topics: Count | None = None  # of the topic model; null: as in `topics.lda`
+    seed: Seed = 0  # of the topic model
+
+    def lda(self, ours: LdaSettings) -> LdaSettings:
+        """The topic model."""
+        topics = self.topics or ours.topics
+        changes = {"backend": self.backend, "topics": topics, "seed": self.seed}
+        return ours.model_copy(update=changes | (AUTHORS if self.schedule == "authors" else {}))
+
+    def fit(self, ours: LdaSettings) -> str:
+        """A name for the topic model, the same for all that share it."""
+        topics = self.topics or ours.topics
+        return f"{self.backend}-{self.weights}-{self.schedule}-{topics}-{self.seed}"
+
+
+class AuthorsWay(TopicsBy):
+    """How the authors' released code probes: their topics, words a topic, and weights as they are.
+
+    Topics are of the tf-idf matrix of gensim's Wikipedia script, in one pass.
+    """
+
+    weights: Literal["tf-idf"] = "tf-idf"
+    schedule: Literal["authors"] = "authors"
+    words: list[Threshold] = Field(min_length=1)  # int(V f) + 1 a topic, tightest first
+
+    def ambiguity(self, ours: AmbiguitySettings) -> AmbiguitySettings:
+        """The ambiguity filter of this way."""
+        return AmbiguitySettings(overlaps=ours.overlaps, thresholds=self.words)
+
+
 class WikipediaSettings(Block):
     """The paper's experiment on Wikipedia: which corpus and which models its tables show."""
 
     corpus: Name  # of `corpora`
     models: Names = Field(min_length=1)  # of `models`, in the order of the tables' rows
+    authors: AuthorsWay  # whose rows stand first
     word_groups: list[WordGroup] = Field(min_length=2)  # for the heat map of dot products
     inputs: InputsSettings
     reading: ReadingSettings
@@ -51,30 +88,14 @@ class WikipediaSettings(Block):
         return [name for name in self.reading.models if name in self.models] or self.models[:4]
 
 
-class Way(Block):
-    """One way to probe: what is not said is as in our tables."""
+class Way(TopicsBy):
+    """One way to probe: what is not said is as in the second rows of the tables."""
 
     name: Title
-    backend: Literal["gensim", "tomotopy"] = "gensim"
-    weights: Literal["counts", "tf-idf"] = "counts"  # what topics are fitted to
-    schedule: Literal["ours", "authors"] = "ours"  # `authors`: one pass with gensim's defaults
-    topics: Count | None = None  # of the topic model; null: as in `topics.lda`
-    seed: Seed = 0  # of the topic model
     words: Count = 20  # most probable words kept of each topic
     overlap: Literal["disjoint", "overlapping"] = "disjoint"
     pooling: Literal["mean", "last layer", "largest head"] = "mean"  # of heads and layers
     length: Literal["corrected", "as it is"] = "corrected"  # weights times the text's length?
-
-    def lda(self, ours: LdaSettings) -> LdaSettings:
-        """The topic model of this way."""
-        topics = self.topics or ours.topics
-        changes = {"backend": self.backend, "topics": topics, "seed": self.seed}
-        return ours.model_copy(update=changes | (AUTHORS if self.schedule == "authors" else {}))
-
-    def fit(self, ours: LdaSettings) -> str:
-        """A name for the topic model, the same for all ways that share it."""
-        topics = self.topics or ours.topics
-        return f"{self.backend}-{self.weights}-{self.schedule}-{topics}-{self.seed}"
 
     def ambiguity(self) -> AmbiguitySettings:
         """The ambiguity filter of this way."""

@@ -4,20 +4,22 @@ Li, Li & Risteski (2023), 'Experiment setting on Wikipedia'. Kept is one row for
 positions with two different words of topics, so that ratios, nulls and intervals are computed
 later without the model.
 
-Every weight is multiplied by tokens / reference_length: rows of attention sum to 1, so that the
-mean weight falls as 1 / tokens, and long documents hold more pairs of different topics. Without it
-a random model shows ratios of 1.016 to 1.059. Where attention is causal, row i (from 0) has i + 1
-keys, and that number stands in place of the tokens. There the first token is left out: trained
-causal models send it whatever attention no other token is worth.
+Every weight is multiplied by keys / reference_length: rows of attention sum to 1, so that the mean
+weight falls as 1 / keys, and long documents hold more pairs of different topics. Without it a
+random model shows ratios of 1.016 to 1.059. Keys are all tokens; where attention is causal, row i
+(from 0) has i + 1. There the first token is left out: trained causal models send it whatever
+attention no other token is worth.
 
 Shapes: L layers, H heads, T tokens, C places of words of topics, P pairs of them.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import torch
 from tokenizers import Tokenizer
 from transformers import PreTrainedModel
@@ -25,17 +27,17 @@ from transformers import PreTrainedModel
 from onelayer.errors import OnelayerError
 from onelayer.seeds import generator
 from onelayer.settings.probe import AttentionProbeSettings
+from onelayer.text.corpus.articles import COLUMNS
 from onelayer.text.models.checkpoints import forward, longest_text, word_embeddings
 from onelayer.text.models.tokenizer import encode, piece_ids
-from onelayer.topic_structure.wikipedia.words import meets
+from onelayer.topic_structure.wikipedia.ratio import EDGES, meets
 
-# Smallest distance |i - j| of each bin; the last one is open.
-EDGES = np.array([1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 17, 25, 33, 49, 65, 97, 129])
-# Attention of pairs, [L, H, P], over layers and heads; the paper takes the mean.
+# Attention between places, [T, T] of [L, H, T, T]; the paper takes the mean. In float32 its sums
+# err by as much as random models differ.
 POOLED = {
-    "mean": lambda weights: weights.mean(dim=(0, 1)),
-    "last layer": lambda weights: weights[-1].mean(dim=0),
-    "largest head": lambda weights: weights.amax(dim=1).mean(dim=0),
+    "mean": lambda weights: weights.mean(dim=(0, 1), dtype=torch.float64),
+    "last layer": lambda weights: weights[-1].mean(dim=0, dtype=torch.float64),
+    "largest head": lambda weights: weights.amax(dim=1).mean(dim=0, dtype=torch.float64),
 }
 
 
@@ -45,26 +47,44 @@ class Text(NamedTuple):
     ids: list[int]  # special tokens included, [T]
     places: np.ndarray  # int [C]
     words: np.ndarray  # int [C], index of the word at each place
-    parts: np.ndarray  # int [C], which of the text's articles it is of
+    parts: np.ndarray  # int [C], which of the text's articles or topics it is of
+
+    @property
+    def pairs(self) -> tuple[np.ndarray, np.ndarray]:
+        """Which of the C places, two different words, stand in each of its rows, [P] and [P]."""
+        a, b = np.triu_indices(len(self.places), 1)
+        differ = self.words[a] != self.words[b]
+        return a[differ], b[differ]
 
 
-def sample_articles(articles: pd.DataFrame, settings: AttentionProbeSettings) -> pd.DataFrame:
-    """The articles to probe: drawn without replacement, in the corpus's order, for all models."""
-    order = generator("probed articles", settings.seed).permutation(len(articles))
-    return articles.iloc[np.sort(order[: settings.documents])].reset_index(drop=True)
+def sample_articles(articles: Path, settings: AttentionProbeSettings) -> pd.DataFrame:
+    """The articles to probe: drawn without replacement, in the corpus's order, for all models.
+
+    Of the file only those row groups are read that hold one of them.
+    """
+    with pq.ParquetFile(articles) as file:
+        order = generator("probed articles", settings.seed).permutation(file.metadata.num_rows)
+        chosen, start, parts = np.sort(order[: settings.documents]), 0, []
+        for group in range(file.num_row_groups):
+            end = start + file.metadata.row_group(group).num_rows
+            if len(mine := chosen[(chosen >= start) & (chosen < end)] - start):
+                parts.append(file.read_row_group(group, COLUMNS).take(mine).to_pandas())
+            start = end
+    return pd.concat(parts, ignore_index=True)
 
 
 def encode_texts(
     tokenizer: Tokenizer, texts: Iterable[str], words: Sequence[str], max_tokens: int
-) -> Iterable[Text]:
+) -> list[Text]:
     """Articles as a model reads them."""
-    index = {word: place for place, word in enumerate(words)}
+    index, read = {word: place for place, word in enumerate(words)}, []
     for text in texts:
         encoded = encode(tokenizer, text, max_tokens)
         pairs = zip(encoded.positions, encoded.words, strict=True)
         labelled = [(place, index[word]) for place, word in pairs if word in index]
         places, of = np.array(labelled, dtype=np.int64).reshape(-1, 2).T
-        yield Text(encoded.ids, places, of, np.zeros_like(places))
+        read.append(Text(encoded.ids, places, of, np.zeros_like(places)))
+    return read
 
 
 def check_length(model: PreTrainedModel, max_tokens: int) -> None:
@@ -81,7 +101,7 @@ def check_length(model: PreTrainedModel, max_tokens: int) -> None:
 
 def probe(
     model: PreTrainedModel,
-    texts: Iterable[Text],
+    texts: Sequence[Text],
     ids: Sequence[str],
     words: Sequence[str],
     bits: np.ndarray,
@@ -94,11 +114,11 @@ def probe(
     Args:
         ids: of the texts, in order.
         words: the W words that `Text.words` counts.
-        bits: `topic_bits` of the words, for the sums of single heads.
+        bits: `topic_bits` of the words, for the ratios of single heads.
         pooled: names of `POOLED`.
 
     Returns:
-        Rows `document`, `first`, `second` (categories), `distance` (place in `EDGES`), `tokens`,
+        Rows `document`, `first`, `second` (categories), `distance` (place in `EDGES`), `keys`,
         `together` (both of one article) and a column for each name in `pooled`: the mean weight of
         the two directions, or of the one that causal attention has.
         And of every `layer` and `head` the `ratio` of mean weights, pairs that meet over others.
@@ -106,50 +126,52 @@ def probe(
     Raises:
         OnelayerError: no text holds two of the words.
     """
-    causal, rows, sums, pairs = None, [], 0.0, np.zeros(2)
+    causal, parts, heads, classes = None, [], 0.0, np.zeros(2)
     has_topic = bits.any(axis=0)
     for document, text in enumerate(progress(texts, total=len(ids), unit="text")):
-        a, b = np.triu_indices(len(text.places), 1)
-        a, b = (end[text.words[a] != text.words[b]] for end in (a, b))
+        a, b = text.pairs
         if not len(a):
             continue
         attention = forward(model, text.ids)  # [L, H, T, T]
         if causal is None:
             causal = not attention.triu(1).any().item()
-        early, late = np.sort([text.places[a], text.places[b]], axis=0)
         if causal:
-            kept = early > 0
-            a, b, early, late = a[kept], b[kept], early[kept], late[kept]
+            a, b = (end[text.places[a] > 0] for end in (a, b))  # places ascend: b is behind a
+        early, late = text.places[a], text.places[b]
         ways = [(late, early)] if causal else [(late, early), (early, late)]
-        keys = torch.as_tensor(late + 1.0 if causal else np.full(len(late), len(text.ids) + 0.0))
-        scale = keys.to(attention.device) / (reference_length * len(ways))
-        both = [attention[:, :, query, key].double() * scale for query, key in ways]
-        words_ab = text.words[a], text.words[b]
-        columns = {
-            "document": np.full(len(a), document),
-            "first": np.minimum(*words_ab),
-            "second": np.maximum(*words_ab),
-            "distance": np.searchsorted(EDGES, late - early, side="right") - 1,
-            "tokens": np.full(len(a), len(text.ids)),
-            "together": text.parts[a] == text.parts[b],
-        }
-        for name in pooled:
-            columns[name] = sum(POOLED[name](weights) for weights in both).cpu().numpy()
-        rows.append(pd.DataFrame(columns))
-        same, labelled = meets(bits, *words_ab), has_topic[words_ab[0]] & has_topic[words_ab[1]]
-        classes = np.stack([same, labelled & ~same], axis=1).astype(np.float64)  # [P, 2]
-        sums = sums + (sum(both) @ torch.as_tensor(classes).to(attention.device)).cpu().numpy()
-        pairs += classes.sum(axis=0)
-    if not rows:
+        keys = late + 1 if causal else np.full(len(late), len(text.ids))
+        scale = keys / (reference_length * len(ways))
+        one, other = text.words[a], text.words[b]
+        means = [POOLED[name](attention).cpu().numpy() for name in pooled]
+        weights = [scale * sum(mean[way] for way in ways) for mean in means]
+        first, second = np.minimum(one, other), np.maximum(one, other)
+        distance = np.searchsorted(EDGES, late - early, side="right") - 1
+        together = text.parts[a] == text.parts[b]
+        columns = np.full(len(a), document), first, second, distance, keys, together, *weights
+        parts.append(columns)
+        labelled = np.flatnonzero(has_topic[one] & has_topic[other])
+        same = meets(bits, one[labelled], other[labelled])
+        by_class = np.stack([same, ~same], axis=1).astype(np.float64)  # [P, 2]
+        of_heads = sum(attention[:, :, q[labelled], k[labelled]].double() for q, k in ways)
+        scaled = torch.as_tensor(scale[labelled, None] * by_class).to(attention.device)
+        heads = heads + (of_heads @ scaled).cpu().numpy()
+        classes += by_class.sum(axis=0)
+    if not parts:
         raise OnelayerError(f"none of {len(ids)} texts holds two different words of any topic")
-    table = pd.concat(rows, ignore_index=True)
-    for column, names in (("document", ids), ("first", words), ("second", words)):
-        table[column] = pd.Categorical.from_codes(table[column], list(map(str, names)))
+    names = ["document", "first", "second", "distance", "keys", "together", *pooled]
+    rows = dict(zip(names, map(np.concatenate, zip(*parts, strict=True)), strict=True))
+    for column, categories in (("document", ids), ("first", words), ("second", words)):
+        rows[column] = pd.Categorical.from_codes(rows[column], list(map(str, categories)))
+    return pd.DataFrame(rows), _ratios_of_heads(heads, classes)
+
+
+def _ratios_of_heads(sums: np.ndarray, pairs: np.ndarray) -> pd.DataFrame:
+    """Rows `layer`, `head`, `ratio` of sums [L, H, 2] of so many pairs [2]."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        means = sums / pairs  # [L, H, 2]
+        means = sums / pairs
         ratios = means[..., 0] / means[..., 1]
-    heads = [(layer + 1, head + 1, ratio) for (layer, head), ratio in np.ndenumerate(ratios)]
-    return table, pd.DataFrame(heads, columns=["layer", "head", "ratio"])
+    rows = [(layer + 1, head + 1, ratio) for (layer, head), ratio in np.ndenumerate(ratios)]
+    return pd.DataFrame(rows, columns=["layer", "head", "ratio"])
 
 
 def embed(model: PreTrainedModel, tokenizer: Tokenizer, words: Iterable[str]) -> pd.DataFrame:

@@ -7,23 +7,42 @@ import numpy as np
 import pandas as pd
 
 from onelayer.evidence.intervals import mean
-from onelayer.topic_structure.wikipedia.measure import ALL, ATTENTION, DISJOINT, EQUAL, TIGHTER
+from onelayer.topic_structure.wikipedia.measure import (
+    ALL,
+    ATTENTION,
+    DISJOINT,
+    EQUAL,
+    OVER_TOPICS,
+    TIGHTER,
+    WITHIN_DOCUMENTS,
+)
 from onelayer.topic_structure.wikipedia.similarity import COSINE, DOT, RAW
 
 COMPARED = [ATTENTION, COSINE, DOT]
-OVER_TOPICS = f"{ATTENTION}_over_topics"
-AT_FIRST = [EQUAL, OVER_TOPICS, RAW]  # beyond the paper: at the tightest threshold alone
-KEYS = ["overlap", "model", "threshold", "published_threshold"]
+RAW_DIFFERENCE = "embedding_raw_dot_difference"  # of E = W_E^T W_E, the theorem's
+PUBLISHED_AS = dict(zip(COMPARED, COMPARED, strict=True)) | {RAW: COSINE}
+# Beyond the paper: at the tightest threshold alone.
+AT_FIRST = [WITHIN_DOCUMENTS, OVER_TOPICS, RAW, RAW_DIFFERENCE]
+KEYS = ["way", "overlap", "model", "threshold", "published_threshold"]
+NULL = ["null_low", "null_high", "p"]  # columns behind those of every table
 NOTES = [
+    "authors: as their released code probes: topics of tf-idf weights in one pass with gensim's "
+    "defaults, int(V f) + 1 words a topic (51, 101, 201 of V = 100,000), and weights as they are. "
+    "ours: topics of counts in several passes, weights corrected for the length of texts; its "
+    "thresholds are shares neither of our vocabulary nor of theirs, and stand beside the published "
+    "ones nominally.",
     "Ratio: mean over pairs of words of one topic / mean over pairs of two. Attention: interval "
     "from a bootstrap over n documents. Embeddings: all pairs of words, from a bootstrap over n "
     "words. Models made here are means over seeds, and intervals cover seeds, too.",
-    "null: the same ratio with topics permuted among equally frequent words. Over topics: topics "
-    "are drawn anew as well (disjoint topics alone). At equal distance: pairs of two topics "
-    "weighted to the distances of pairs of one, which stand closer together.",
-    "Embedding ratios are of the embedding layer's output at position 0. The paper does not say "
-    "which it uses, but its random row (1.0008) excludes the raw matrix, where both means of a "
-    "random model are about 0. `embedding_raw_cosine_ratio` shows that of trained models.",
+    "null: the same ratio with topics permuted among equally frequent words, with its 95% range; "
+    "p: the share of permutations that reach the ratio. Neither is part of the interval.",
+    "At equal distance: pairs of two topics weighted to the distances of pairs of one, which stand "
+    "closer together. Within documents: weighted to their documents. Over topics: topics are drawn "
+    "anew as well (disjoint topics alone).",
+    "Embeddings are judged on the raw matrix E, which the theorem is about: the ratio of cosines, "
+    "and the difference of mean dot products. In the embedding layer's output, position 0, words "
+    "share a part: a mean cosine of c across topics bounds it by 1 / c in advance. Of random "
+    "weights the raw means are about 0, and their ratio means nothing.",
     "The authors' released probe counts a word with itself as a same-topic pair, and indexes the "
     "embedding matrix by a word's place in a list; this one does neither.",
     "not reached: its trainings do not predict held-out words better than frequencies do. "
@@ -52,59 +71,61 @@ def learned(histories: Sequence[pd.DataFrame]) -> dict[str, float]:
     return mean(ends)
 
 
+def state_of(histories: Sequence[pd.DataFrame]) -> str:
+    """Why no ratio of a model is judged, high or low: `not reached`, `undecided`, or "".
+
+    Its trainings do not predict words better than frequencies at their end; or it is one alone.
+    """
+    if not histories:
+        return ""
+    below, alone = learned(histories), len(histories) == 1
+    reached = (below["value"] if alone else below["low"]) > 0
+    return ("undecided" if alone else "") if reached else "not reached"
+
+
 def model_rows(
     measures: pd.DataFrame,
     name: str,
-    model: Mapping,
+    like: str | None,
     histories: Sequence[pd.DataFrame],
-    thresholds: Mapping[str, float],
+    ways: Mapping[str, Mapping[str, float]],
     published: Mapping[tuple, float],
 ) -> pd.DataFrame:
-    """A model's rows over seeds, beside the published ones of `model["published_as"]`.
+    """A model's rows over seeds, beside the published ones of the model `like`.
 
     Args:
-        measures: rows of `measure`.
+        measures: rows of `measure` with `way`.
         histories: of the losses of a model that is pretrained here, one a seed.
-        thresholds: published threshold by our label, tightest first.
+        ways: published threshold by our label, tightest first, by way.
     """
-    first, theirs = next(iter(thresholds)), model["published_as"]
-    zero = measures["quantity"].str.endswith("_different")
-    zero &= (measures["low"] <= 0) & (measures["high"] >= 0) & (measures["seed"] == ALL)
-    about_0 = {(r.overlap, r.threshold, r.quantity) for r in measures[zero].itertuples()}
     rows = measures[measures["seed"] == ALL]
-    kept = rows["quantity"].isin([*COMPARED, TIGHTER, DISJOINT])
-    kept |= rows["quantity"].isin(AT_FIRST) & (rows["threshold"] == first)
-    rows = rows[kept].to_dict("records")
-    alone, idle = len(histories) == 1, False
-    if histories:
-        below = learned(histories)
-        idle = not (below["value"] if alone else below["low"]) > 0
-    for row in rows:
+    zero = rows["quantity"].str.endswith("_different") & (rows["low"] <= 0) & (rows["high"] >= 0)
+    about_0 = set(rows[zero][["way", "overlap", "threshold", "quantity"]].itertuples(False, None))
+    first = {way: next(iter(thresholds)) for way, thresholds in ways.items()}
+    kept = rows["quantity"].isin([*COMPARED, EQUAL, TIGHTER, DISJOINT])
+    kept |= rows["quantity"].isin(AT_FIRST) & (rows["threshold"] == rows["way"].map(first))
+    state, records = state_of(histories), rows[kept].to_dict("records")
+
+    def theirs(overlap: str, at: float | None, quantity: str) -> float:
+        return published.get((overlap, like, at, quantity), np.nan)
+
+    for row in records:
+        overlap, quantity, thresholds = row["overlap"], row["quantity"], ways[row["way"]]
         at = row["published_threshold"] = thresholds.get(row["threshold"], np.nan)
-        row |= {"model": name, "state": "undecided" if alone else "", "published": np.nan}
-        if row["quantity"] in COMPARED:
-            row["published"] = published.get((row["overlap"], theirs, at, row["quantity"]))
-        elif row["quantity"] == TIGHTER:
-            ends = list(thresholds.values())
-            one, other = (
-                published.get((row["overlap"], theirs, end, ATTENTION), np.nan)
-                for end in (ends[0], ends[-1])
-            )
+        row |= {"model": name, "state": state, "published": np.nan}
+        if quantity in PUBLISHED_AS:
+            row["published"] = theirs(overlap, at, PUBLISHED_AS[quantity])
+        elif quantity == TIGHTER:
+            tight, *_, loose = thresholds.values()
+            row["published"] = theirs(overlap, tight, ATTENTION) - theirs(overlap, loose, ATTENTION)
+        elif quantity == DISJOINT:
+            one, other = (theirs(of, at, ATTENTION) for of in ("disjoint", "overlapping"))
             row["published"] = one - other
-        elif row["quantity"] == DISJOINT:
-            one, other = (
-                published.get((overlap, theirs, at, ATTENTION), np.nan)
-                for overlap in ("disjoint", "overlapping")
-            )
-            row["published"] = one - other
-        different = row["quantity"].replace("_ratio", "_different")
-        meaningless = (row["overlap"], row["threshold"], different) in about_0
-        if meaningless or (row["quantity"] in (TIGHTER, DISJOINT) and np.isnan(row["null"])):
-            row |= {"state": "undecided", "published": np.nan if meaningless else row["published"]}
-        if idle:
-            row["state"] = "not reached"
-    columns = [*KEYS, "quantity", "value", "low", "high", "n", "null", "published", "state"]
-    return pd.DataFrame(rows)[columns]
+        key = row["way"], overlap, row["threshold"], quantity.replace("_ratio", "_different")
+        if key in about_0:
+            row |= {"state": state or "undecided", "published": np.nan}
+    columns = [*KEYS, "quantity", "value", "low", "high", "n", "null", "published", "state", *NULL]
+    return pd.DataFrame(records, columns=columns)
 
 
 def not_run(
@@ -113,7 +134,7 @@ def not_run(
     """Published rows of models that were not probed under their own names."""
     rows = [
         {"overlap": mode, "model": model, "threshold": f"{at:.15g}", "published_threshold": at}
-        | {"quantity": quantity, "published": value}
+        | {"quantity": quantity, "published": value, "way": "authors"}
         for (mode, model, at, quantity), value in published.items()
         if mode == overlap and (model, at) not in measured
     ]

@@ -1,8 +1,7 @@
 """Does what the probe finds depend on how it was done? One choice changed at a time.
 
-Li, Li & Risteski (2023) report one way to probe; their released code has another in some places:
-topics of the tf-idf matrix of gensim's Wikipedia script, one pass, topics that overlap, int(V f) +
-1 words a topic, weights as they are. One forward pass a document serves all ways.
+Li, Li & Risteski (2023) report one way to probe; their released code has another in some places.
+One forward pass a document serves all ways.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,10 +15,11 @@ from onelayer.errors import OnelayerError
 from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
 from onelayer.settings.topic_structure import Way
 from onelayer.text.models.tokenizer import piece_ids
-from onelayer.topic_structure.wikipedia.measure import measure_attention
+from onelayer.topic_structure.wikipedia.measure import as_it_is, measure_attention
 from onelayer.topic_structure.wikipedia.probe import check_length, embed, encode_texts, probe
+from onelayer.topic_structure.wikipedia.ratio import topic_bits
 from onelayer.topic_structure.wikipedia.similarity import measure_embeddings
-from onelayer.topic_structure.wikipedia.words import label_words, topic_bits
+from onelayer.topic_structure.wikipedia.words import label_words
 
 
 def measure_ways(
@@ -52,24 +52,16 @@ def measure_ways(
     rows, _ = probe(model, texts, *given)
     vectors, tables = embed(model, tokenizer, words), []
     for way in ways:
-        weight = rows[way.pooling]
-        if way.length == "as it is":
-            weight = weight * settings.reference_length / rows["tokens"]
         try:
             labels = label_words(kept[way.name], vocabulary, pieces)
-            chosen = _of_words(rows.assign(weight=weight), labels.words)
+            weight = rows[way.pooling].to_numpy()
+            if way.length == "as it is":
+                weight = as_it_is(rows, weight, settings.reference_length)
             measured = [
-                measure_attention([chosen], labels, uncertainty, weight="weight"),
+                measure_attention(rows, [weight], labels, uncertainty),
                 measure_embeddings([vectors], labels, uncertainty),
             ]
         except OnelayerError:  # too few words or pairs of some class
             continue
         tables.append(pd.concat(measured).assign(way=way.name))
     return pd.concat(tables, ignore_index=True)
-
-
-def _of_words(rows: pd.DataFrame, words: Sequence[str]) -> pd.DataFrame:
-    """The pairs of these words, which stay the categories of both columns."""
-    rows = rows[rows["first"].isin(words) & rows["second"].isin(words)]
-    ends = {name: rows[name].cat.set_categories(list(words)) for name in ("first", "second")}
-    return rows.assign(**ends)

@@ -1,9 +1,11 @@
-"""Similarity of the embeddings of words that share a topic and of words that do not.
+"""Embeddings of words that share a topic beside those of words that do not.
 
 The embedding probe of Li, Li & Risteski (2023): means over all pairs of distinct words, exact, with
-neither sampling nor a table of words by words.
+neither sampling nor a table of words by words. Their theorem is about E = W_E^T W_E, the dot
+products of the raw matrix. The embedding layer's output has a part that all words share: a mean
+cosine of c across topics bounds its ratio by 1 / c, whatever the model has learned.
 
-Shapes: W words, K topics, G distinct topic sets, S checkpoints, M kinds of vectors, d their width.
+Shapes: W words, K topics, G distinct topic sets, S checkpoints, d width of the vectors.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -15,52 +17,58 @@ from scipy.sparse import csr_array
 from onelayer.errors import OnelayerError
 from onelayer.seeds import generator
 from onelayer.settings.probe import UncertaintySettings
-from onelayer.topic_structure.wikipedia.measure import permutations, rows_of
+from onelayer.topic_structure.wikipedia.measure import Draws, rows_of
+from onelayer.topic_structure.wikipedia.ratio import permutations
 from onelayer.topic_structure.wikipedia.words import Labels
 
-COSINE, DOT, RAW = "embedding_cosine_ratio", "embedding_dot_ratio", "embedding_raw_cosine_ratio"
+COSINE, DOT = "embedding_cosine_ratio", "embedding_dot_ratio"
+RAW, RAW_DOT = "embedding_raw_cosine_ratio", "embedding_raw_dot_ratio"
+SOURCES = {COSINE: "output", DOT: "output", RAW: "raw", RAW_DOT: "raw"}
+TIGHTEST_ALONE = (RAW, RAW_DOT)  # measured at the tightest threshold
 
 
-def similarities(
+def pair_means(
     vectors: np.ndarray, topics: np.ndarray, draws: Iterable[tuple[np.ndarray, np.ndarray]]
 ) -> np.ndarray:
-    """Mean x_i . y_j over pairs of words that share a topic, and over others: [draws, M, 2].
+    """Mean x_i . y_j over pairs of words that share a topic, and over others: [kinds, draws, 2].
 
-    Exact over all pairs of distinct words, without a table of words by words. Words with the same
-    topics are a group; of all groups that meet, the sum over topics counts a pair as often as it
-    shares topics, and pairs that share several are then counted once.
+    Exact over all pairs of distinct words. Words with the same topics are a group; of all groups
+    that meet, the sum over topics counts a pair as often as it shares topics, and pairs that share
+    several are then counted once.
 
     Args:
-        vectors: [W, M, d], of words with a topic each.
+        vectors: kinds of vectors of words with a topic each, [W, d] each.
         topics: bool [W, K].
         draws: multiplicities n, [W]: a pair counts n_i n_j times, a word never pairs with its own
             copies; and permutations p, [W]: word w takes the topics of word p[w].
     """
-    words, kinds, width = vectors.shape
+    words = len(topics)
     sets, group = np.unique(topics, axis=0, return_inverse=True)
+    several = (sets.sum(axis=1) > 1).any()
     by_topic = csr_array(sets.T.astype(np.float64))  # [K, G]
     shared = sets.astype(np.float64) @ sets.T
     again = csr_array(np.where(shared > 1, 1.0 - shared, 0.0))  # [G, G]
-    flat = np.hstack([vectors.reshape(words, -1), np.ones((words, 1))])
-    squares = np.einsum("wmd,wmd->wm", vectors, vectors)
+    members = [  # [G, W], with multiplicities
+        (csr_array((n.astype(np.float64), (group[p], np.arange(words))), (len(sets), words)), n)
+        for n, p in draws
+    ]
 
-    def products(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-        """One of each kind of vectors, then of pairs, [M + 1]."""
-        each = np.einsum("gc,gc->c", one, other)
-        return np.append(each[:-1].reshape(kinds, width).sum(axis=1), each[-1])
+    def class_sums(x: np.ndarray) -> np.ndarray:
+        """Of pairs that share a topic, and of others, [draws, 2]."""
+        squares, sums = np.einsum("wd,wd->w", x, x), []
+        for of_groups, n in members:
+            grouped, itself = of_groups @ x, (n * n) @ squares
+            whole = grouped.sum(axis=0)
+            of_topics = by_topic @ grouped if several else grouped
+            same = np.vdot(of_topics, of_topics) - itself
+            if several:
+                same += np.vdot(again @ grouped, grouped)
+            sums.append([same, whole @ whole - itself - same])
+        return np.array(sums)
 
-    means = []
-    for n, p in draws:
-        place = group[p], np.arange(words)
-        sums = csr_array((n.astype(np.float64), place), shape=(len(sets), words)) @ flat
-        itself = np.append((n**2) @ squares, n @ n)
-        of_topics = by_topic @ sums
-        same = products(of_topics, of_topics) + products(again @ sums, sums) - itself
-        whole = sums.sum(axis=0, keepdims=True)
-        other = products(whole, whole) - itself - same
-        with np.errstate(divide="ignore", invalid="ignore"):
-            means.append(np.stack([same[:-1] / same[-1], other[:-1] / other[-1]], axis=-1))
-    return np.array(means)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        pairs = class_sums(np.ones((words, 1)))
+        return np.stack([class_sums(one) / pairs for one in vectors])
 
 
 def measure_embeddings(
@@ -70,52 +78,59 @@ def measure_embeddings(
     seeds: Sequence[int] = (),
     progress: Callable[..., Iterable] = lambda items, **_: items,
 ) -> pd.DataFrame:
-    """Similarity ratios of one model's embeddings, every variant, exact over all pairs of words.
+    """Similarity of one model's embeddings, every variant, exact over all pairs of words.
 
     Args:
         checkpoints: rows of `embed`.
 
     Returns:
-        Rows as of attention, `n` words: `embedding_cosine_ratio` and `embedding_dot_ratio` of the
-        embedding layer's output, `embedding_raw_cosine_ratio` of the raw word embeddings, and
-        behind each the mean over different topics, `embedding_cosine_different`, ..., where 0 is
-        within its interval the ratio means nothing.
+        Rows as of attention, `n` words, of the embedding layer's output `embedding_cosine_ratio`
+        and `embedding_dot_ratio`; at the tightest threshold of the raw matrix
+        `embedding_raw_cosine_ratio` and `embedding_raw_dot_ratio`. Behind each ratio the mean
+        within topics less that across, `embedding_cosine_difference`, ..., and the mean across,
+        `embedding_cosine_different`, ...: where 0 is within its interval the ratio means nothing.
 
     Raises:
         OnelayerError: vectors are zero or not finite, or a variant has too few pairs.
     """
-    stacked = {
-        (quantity, i): _vectors(one.set_index("word").loc[list(labels.words), column], quantity)
-        for quantity, column in ((COSINE, "output"), (DOT, "output"), (RAW, "raw"))
-        for i, one in enumerate(checkpoints)
+    vectors = {
+        quantity: [
+            _vectors(one.set_index("word")[column][list(labels.words)], quantity)
+            for one in checkpoints
+        ]
+        for quantity, column in SOURCES.items()
     }
-    vectors, measured = np.stack(list(stacked.values()), axis=1), []
-    parts = list(zip(labels.variants, labels.topics, strict=True))
+    measured, parts = [], list(zip(labels.variants, labels.topics, strict=True))
     for variant, topics in progress(parts, unit="variant"):
         chosen = np.flatnonzero(topics.any(axis=1))
         rng, size = generator("words", settings.seed), len(chosen)
-        draw = [rng.choice(chosen, size=size) for _ in range(settings.word_resamples)]
-        times = [np.bincount(one, minlength=len(topics))[chosen] for one in draw]
+        drawn = [rng.choice(chosen, size=size) for _ in range(settings.word_resamples)]
+        times = [np.bincount(one, minlength=len(topics))[chosen] for one in drawn]
         moved = permutations(topics, labels.occurrences, settings)
         once, stay = np.ones(size, dtype=np.int64), np.arange(size)
         moved = np.searchsorted(chosen, moved[:, chosen])
         draws = [(once, stay), *((n, stay) for n in times), *((once, p) for p in moved)]
-        means = similarities(vectors[chosen], topics[chosen], draws)
-        if not np.isfinite(means).all():
-            raise OnelayerError(
-                f"topics.ambiguity: threshold {variant.threshold}, {variant.overlap}: too few "
-                f"pairs of {size} words for embeddings, their interval and null; a looser threshold"
-            )
-        means = means.reshape(len(draws), 3, len(checkpoints), 2)
-        for kind, quantity in enumerate((COSINE, DOT, RAW)):
-            within, across = np.moveaxis(means[:, kind], -1, 0)  # [draws, S]
+        for quantity, of in vectors.items():
+            if quantity in TIGHTEST_ALONE and variant not in labels.first:
+                continue
+            means = pair_means([one[chosen] for one in of], topics[chosen], draws)
+            if not np.isfinite(means).all():
+                raise OnelayerError(
+                    f"topics.ambiguity: threshold {variant.threshold}, {variant.overlap}: too few "
+                    f"pairs of {size} words for embeddings, their interval and null; a looser "
+                    "threshold"
+                )
+            within, across = means.transpose(2, 1, 0)  # [draws, S]
+            name, end = quantity.removesuffix("ratio"), 1 + len(times)
             with np.errstate(divide="ignore", invalid="ignore"):
-                all_ratios = within / across
-            apart = quantity.removesuffix("ratio") + "different"
-            drawn = slice(1, 1 + len(times))
-            of = all_ratios[0], all_ratios[drawn], size, all_ratios[1 + len(times) :]
-            measured += rows_of(variant, quantity, seeds, *of)
-            measured += rows_of(variant, apart, seeds, across[0], across[drawn], size)
+                numbers = {
+                    quantity: within / across,
+                    f"{name}difference": within - across,
+                    f"{name}different": across,
+                }
+                for called, one in numbers.items():
+                    of_draws = Draws(one[0], one[1:end], one[end:], size)
+                    measured += rows_of(variant, called, seeds, of_draws)
     return pd.DataFrame(measured)
 
 
@@ -127,4 +142,4 @@ def _vectors(column: pd.Series, quantity: str) -> np.ndarray:
         raise OnelayerError(
             f"word embeddings: {bad} of {len(vectors)} vectors are zero or not finite: no cosine"
         )
-    return vectors if quantity == DOT else vectors / lengths[:, None]
+    return vectors if quantity in (DOT, RAW_DOT) else vectors / lengths[:, None]

@@ -1,4 +1,4 @@
-"""Which words are probed, and which of them share a topic.
+"""Which words are probed, and which topics each has, under every variant of the topics.
 
 Only words that are one piece in a model's tokenizer can be probed: an embedding and an attention
 weight belong to a piece. `kept` is the table of the ambiguity filter: `overlap`, `threshold`,
@@ -6,13 +6,17 @@ weight belong to a piece. `kept` is the table of the ambiguity filter: `overlap`
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from onelayer.errors import OnelayerError
+from onelayer.settings.topics import AmbiguitySettings
+from onelayer.text.topics.ambiguity import filter_ambiguous_words
+from onelayer.text.topics.lda import read_topics
 
 
 class Variant(NamedTuple):
@@ -35,6 +39,18 @@ class Labels:
     topics: np.ndarray  # bool [V, W, K]: a word is one of the topic's
     occurrences: np.ndarray  # [W], in the corpus
 
+    @property
+    def first(self) -> set[Variant]:
+        """The tightest variant of each overlap mode."""
+        modes = {variant.overlap: variant for variant in reversed(self.variants)}
+        return set(modes.values())
+
+    def only_first(self) -> "Labels":
+        """Without the looser variants."""
+        kept = [variant in self.first for variant in self.variants]
+        variants = [variant for variant in self.variants if variant in self.first]
+        return replace(self, variants=variants, topics=self.topics[kept])
+
 
 def variants_of(rows: pd.DataFrame) -> list[Variant]:
     """Variants of kept words or measures, in order; the first is the tightest."""
@@ -47,14 +63,20 @@ def tightest(rows: pd.DataFrame) -> pd.DataFrame:
     return variants_of(rows)[0].of(rows)
 
 
+def keep_words(topics: Path, vocabulary: pd.DataFrame, how: AmbiguitySettings) -> pd.DataFrame:
+    """`kept` of a topic model that is fitted for comparison; a topic may be left without words."""
+    probability = read_topics(topics).word_probability
+    return filter_ambiguous_words(probability, list(vocabulary["word"]), how, allow_empty=True)
+
+
 def label_words(kept: pd.DataFrame, vocabulary: pd.DataFrame, known: Collection[str]) -> Labels:
-    """Topics, by variant, of every kept word that is one piece (`known`).
+    """Topics, by variant, of the words that are one piece (`known`); some may have none.
 
     Raises:
         OnelayerError: the words of a variant have no pair of one topic, or of two.
     """
     whole, variants = kept[kept["word"].isin(set(known))], variants_of(kept)
-    words = sorted(whole["word"].unique())
+    words = sorted(set(known))
     place = {word: index for index, word in enumerate(words)}
     topics = np.zeros((len(variants), len(words), int(kept["topic"].max()) + 1), dtype=bool)
     for variant, member in zip(variants, topics, strict=True):
@@ -70,17 +92,3 @@ def label_words(kept: pd.DataFrame, vocabulary: pd.DataFrame, known: Collection[
             )
     occurrences = vocabulary.set_index("word")["occurrences"].loc[words].to_numpy()
     return Labels(words, variants, topics, occurrences)
-
-
-def topic_bits(topics: np.ndarray) -> np.ndarray:
-    """Topic sets as bits, 64 topics a number: uint64 [blocks, W], of topics bool [W, K]."""
-    padded = np.pad(topics, ((0, 0), (0, -topics.shape[1] % 64)))
-    return np.ascontiguousarray(np.packbits(padded, axis=1).view(np.uint64).T)
-
-
-def meets(bits: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Which pairs of words share a topic, bool [pairs]; `bits[:, p]` are permuted topics.
-
-    A table of words by words would say the same, and not fit a processor's cache.
-    """
-    return np.any([(one[first] & one[second]) != 0 for one in bits], axis=0)
