@@ -17,8 +17,7 @@ from onelayer.text.untrusted import LARGEST, check_growth
 
 log = logging.getLogger("onelayer")
 
-WEIGHTS = "model.safetensors"
-INDEX = ".index.json"
+WEIGHTS, INDEX = "model.safetensors", ".index.json"
 # In transformers' order.
 CHOICES = (WEIGHTS, f"{WEIGHTS}{INDEX}", "pytorch_model.bin", f"pytorch_model.bin{INDEX}")
 _OF_WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".h5", ".msgpack", ".ot", INDEX)
@@ -45,11 +44,7 @@ def read_json(path: Path, source: object = None) -> dict:
 
 
 def chosen_weights(names: Collection[str], source: object) -> str:
-    """The file, or index of shards, that transformers reads among those of a checkpoint.
-
-    Raises:
-        OnelayerError: there is none; the line says which other weights there are.
-    """
+    """The file, or index of shards, that transformers reads; refused if there is none of them."""
     if chosen := next((name for name in CHOICES if name in names), None):
         return chosen
     others = ", ".join(sorted(name for name in names if name.endswith(_OF_WEIGHTS))[:3])
@@ -61,10 +56,10 @@ def shards(chosen: Path, source: object) -> list[str]:
     if not chosen.name.endswith(INDEX):
         return [chosen.name]
     weight_map = read_json(chosen, source).get("weight_map")
-    names = list(dict.fromkeys(weight_map.values())) if isinstance(weight_map, dict) else []
+    names = list(weight_map.values()) if isinstance(weight_map, dict) else []
     if not names or any(not isinstance(name, str) or Path(name).name != name for name in names):
         raise OnelayerError(f"{chosen.name} of {source}: no map from weights to files beside it")
-    return names
+    return list(dict.fromkeys(names))
 
 
 def weight_files(folder: Path, source: object) -> list[Path]:
@@ -78,8 +73,7 @@ def weight_files(folder: Path, source: object) -> list[Path]:
     files = shards(folder / chosen, source)
     if missing := [name for name in files if name not in names]:
         raise OnelayerError(f"{source}: {missing[0]}, which {chosen} names, is missing")
-    left = sorted(n for n in names if n.endswith(_OF_WEIGHTS) and n not in (chosen, *files))
-    if left:
+    if left := sorted(n for n in names - {chosen, *files} if n.endswith(_OF_WEIGHTS)):
         log.info("%s: weights are read from %s; left alone: %s", source, chosen, ", ".join(left))
     for name in files:
         try:

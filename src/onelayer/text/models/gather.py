@@ -20,7 +20,6 @@ from onelayer.text.models.checkpoints import (
     forward,
     load_checkpoint,
     longest_text,
-    quiet,
     read_config,
     readable,
     without_memory,
@@ -35,10 +34,7 @@ FULL_TEXT = 1000  # tokens; attention in sparse blocks of 64 shows itself
 
 
 class Folder:
-    """A folder on this machine with the files of a checkpoint; `~` is the user's home.
-
-    It is asked as `onelayer.text.fetch.Repository` is.
-    """
+    """A folder on this machine with a checkpoint's files, asked as `fetch.Repository` is."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path).expanduser()
@@ -91,15 +87,15 @@ def gather_checkpoint(source, target: Path) -> None:
 
 def _fetch_weights(source, target: Path) -> str:
     for chosen in files.CHOICES:
-        try:
+        with contextlib.suppress(MissingFileError):
             source.fetch(chosen, target / chosen)
-        except MissingFileError:
-            continue
-        for name in files.shards(target / chosen, source):
-            if name != chosen:
-                source.fetch(name, target / name)
-        return chosen
-    return files.chosen_weights(source.files(), source)
+            break
+    else:
+        return files.chosen_weights(source.files(), source)  # says what there is instead
+    for name in files.shards(target / chosen, source):
+        if name != chosen:
+            source.fetch(name, target / name)
+    return chosen
 
 
 def check_folders(folders: Mapping[str, str]) -> None:
@@ -142,25 +138,18 @@ def check_architecture(folder: Path, source: object) -> None:
     if (weights := outline.num_parameters()) > MOST_TAKEN:
         raise OnelayerError(f"{source}: {weights:,} weights in two layers; at most {MOST_TAKEN:,}")
     try:
-        with contextlib.suppress(RuntimeError), quiet():  # that no values are there
-            forward(outline, [5, 6])
-        if weights > MOST_TRIED:
-            return
-        with quiet(), readable(source):
+        with readable(source):
+            with contextlib.suppress(RuntimeError):  # that no values are there
+                forward(outline, [5, 6])
+            if weights > MOST_TRIED:
+                return
             model = AutoModel.from_config(config, attn_implementation="eager", dtype=torch.float32)
             longest = int(min(longest_text(model.eval()), FULL_TEXT))
-        with quiet():
             forward(model, [5, 6] * (longest // 2))
             forward(model, [5, 6])
             word_embeddings(model, [5, 6])
     except OnelayerError as error:
         raise OnelayerError(f"{source}: {str(error).removeprefix(f'{source}: ')}") from None
-    except Exception as error:  # whatever a model makes of input that it is not made for
-        reason = " ".join(str(error).split())[:300]
-        raise OnelayerError(
-            f"{source}: {name} cannot read text alone ({reason}); the probe needs an encoder or a "
-            "causal model of text"
-        ) from None
 
 
 def _of_two_layers(config: PreTrainedConfig) -> PreTrainedConfig:
