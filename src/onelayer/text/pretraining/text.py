@@ -94,12 +94,7 @@ class Segments:
 
     def places(self, rows: np.ndarray) -> np.ndarray:
         """Indices into `ids` of these segments, cut to the shortest, [rows, words]."""
-        shortest = int(self.lengths[rows].min())
-        return self.starts[rows][:, None] + np.arange(shortest)
-
-    def words(self, rows: np.ndarray) -> np.ndarray:
-        """Their word ids, cut to the shortest, [rows, words]."""
-        return self.ids[self.places(rows)]
+        return self.starts[rows][:, None] + np.arange(self.lengths[rows].min())
 
 
 def segment(encoded: EncodedArticles, held_out: bool, longest: int) -> Segments:
@@ -121,18 +116,15 @@ def segment(encoded: EncodedArticles, held_out: bool, longest: int) -> Segments:
             f"pretraining.text.held_out_share: no {kind} article of two words or more is left of "
             f"{len(encoded.held_out)}"
         )
-    return Segments(
-        kind,
-        encoded.ids[np.concatenate(parts)].astype(np.int64),
-        np.cumsum([0] + [len(part) for part in parts]),
-        np.array([_middle(encoded.ids[part], encoded.sentence_ends) for part in parts]),
-    )
+    ends = np.isin(encoded.ids, encoded.sentence_ends)
+    ids = encoded.ids[np.concatenate(parts)].astype(np.int64)
+    starts = np.cumsum([0] + [len(part) for part in parts])
+    return Segments(kind, ids, starts, np.array([_middle(ends[part]) for part in parts]))
 
 
-def _middle(ids: np.ndarray, sentence_ends: np.ndarray) -> int:
-    half = len(ids) / 2
-    starts = np.flatnonzero(np.isin(ids[:-1], sentence_ends)) + 1
-    return int(starts[np.abs(starts - half).argmin()]) if len(starts) else len(ids) // 2
+def _middle(ends: np.ndarray) -> int:
+    starts = np.flatnonzero(ends[:-1]) + 1
+    return int(starts[np.abs(starts - len(ends) / 2).argmin()]) if len(starts) else len(ends) // 2
 
 
 @dataclass(frozen=True)
