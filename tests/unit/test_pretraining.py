@@ -265,7 +265,7 @@ def test_held_out_inputs_and_masks_are_the_same_for_all_seeds_and_sizes(
     assert len(one) > 2
     for mine, theirs in zip(one, other, strict=True):
         assert all(np.array_equal(mine[name], theirs[name]) for name in mine)
-        assert mine["ids"].shape[1] > 12  # of 31 or less
+        assert mine["ids"].shape[1] > 10  # no input is cut to a few words
 
 
 @each_family

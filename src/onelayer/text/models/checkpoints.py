@@ -34,13 +34,12 @@ def load_checkpoint(
     """Load the bare model for probing: float32, `eval()`, attention weights computed explicitly.
 
     The weights are those that transformers chooses: one file or shards, safetensors or tensors in
-    `pytorch_model.bin`. Heads that a checkpoint was published with are left out. Errors name its
-    `source`, or the folder.
+    `pytorch_model.bin`. Heads that a checkpoint was published with are left out.
 
     Raises:
-        OnelayerError: no such folder, a missing or broken file, a request for remote code, an
-            unknown architecture, or weights that are missing, of another shape than the
-            configuration says, or not finite.
+        OnelayerError: a missing or broken file, a request for remote code, an unknown architecture,
+            or weights that are missing, of another shape than the configuration says, or not
+            finite. The line names the `source`, or the folder.
     """
     folder = existing_folder(folder)
     config = read_config(folder, source)
@@ -76,11 +75,9 @@ def load_checkpoint(
 
 
 def read_config(folder: Path, source: object = None) -> PreTrainedConfig:
-    """A checkpoint's `config.json`.
+    """A checkpoint's `config.json`, if transformers knows its architecture.
 
-    Raises:
-        OnelayerError: as `read_json`; its architecture is not known to transformers; it asks for
-            attention by compiled code from a hub, or for numbers by which building never ends.
+    Refused are attention by compiled code from a hub and numbers by which building never ends.
     """
     values = read_json(folder / "config.json", source)
     named = f"config.json of {source}" if source else folder / "config.json"
@@ -137,8 +134,7 @@ def forward(model: PreTrainedModel, ids: list[int]) -> torch.Tensor:
     """Attention weights of one text, [layers, heads, queries, keys], float32.
 
     Raises:
-        OnelayerError: the model returns none for some layer, or not one of every token to every
-            token, or rows do not sum to 1.
+        OnelayerError: a layer gives none, or not those of all tokens, or rows do not sum to 1.
     """
     name, layers = type(model).__name__, model.config.num_hidden_layers
     with torch.inference_mode():
@@ -146,15 +142,11 @@ def forward(model: PreTrainedModel, ids: list[int]) -> torch.Tensor:
         weights = reader(model)(input_ids=text, output_attentions=True).get("attentions") or ()
     given = [layer for layer in weights if layer is not None]
     if len(weights) != layers or len(given) != layers:
-        raise OnelayerError(
-            f"{name} returned attention weights for {len(given)} of {layers} layers; the probe "
-            "needs a model with eager attention"
-        )
+        found = f"{len(given)} of {layers} layers; the probe needs a model with eager attention"
+        raise OnelayerError(f"{name} returned attention weights for {found}")
     if any(layer.shape[2:] != (len(ids), len(ids)) for layer in given):
-        raise OnelayerError(
-            f"{name} returned attention weights {list(given[0].shape)} of {len(ids)} tokens; the "
-            "probe needs one of every token to every token"
-        )
+        found = f"{list(given[0].shape)} of {len(ids)} tokens; the probe needs one of every token "
+        raise OnelayerError(f"{name} returned attention weights {found}to every token")
     stacked = torch.stack([layer[0] for layer in given])
     if not (error := (stacked.sum(dim=-1) - 1).abs().max().item()) <= ROW_SUM_TOLERANCE:
         raise OnelayerError(
@@ -171,12 +163,9 @@ def word_embeddings(model: PreTrainedModel, ids: list[int]) -> tuple[torch.Tenso
     LayerNorm, without which the mean cosine of random embeddings is about 0 and their ratio
     meaningless.
 
-    Returns:
-        Two float64 tensors on the CPU, [ids, embedding width]; of factorised embeddings (ALBERT,
-        ELECTRA) before their projection to the hidden width.
-
-    Raises:
-        OnelayerError: the model does not return what its first layer reads.
+    Both are float64 on the CPU, [ids, embedding width]; of factorised embeddings (ALBERT, ELECTRA)
+    before their projection to the hidden width. Refused is a model that does not return what its
+    first layer reads.
     """
     batch = torch.tensor(ids, dtype=torch.long, device=model.device)
     with torch.inference_mode():

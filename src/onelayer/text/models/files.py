@@ -24,10 +24,9 @@ _OF_WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".h5", ".msgpack"
 
 
 def read_json(path: Path, source: object = None) -> dict:
-    """The object in a checkpoint's JSON file; errors name its `source`, or its path.
+    """The object in a checkpoint's JSON file, if it is bounded and asks for no remote code.
 
-    Raises:
-        OnelayerError: the file is missing, too large or no such object, or asks for remote code.
+    Errors, all `OnelayerError`, name the checkpoint's `source`, or the file's path.
     """
     named = f"{path.name} of {source}" if source else path
     try:
@@ -63,11 +62,7 @@ def shards(chosen: Path, source: object) -> list[str]:
 
 
 def weight_files(folder: Path, source: object) -> list[Path]:
-    """The files that hold a checkpoint's weights; each is there, and its header was read.
-
-    Raises:
-        OnelayerError: there are none, a shard is missing, or a file is no whole file of weights.
-    """
+    """The files that hold a checkpoint's weights; all are there, and their headers were read."""
     names = {path.name for path in folder.iterdir() if path.is_file()}
     chosen = chosen_weights(names, source)
     files = shards(folder / chosen, source)
@@ -77,18 +72,18 @@ def weight_files(folder: Path, source: object) -> list[Path]:
         log.info("%s: weights are read from %s; left alone: %s", source, chosen, ", ".join(left))
     for name in files:
         try:
-            _read_header(folder / name, source)
+            _read_header(folder / name, f"{name} of {source}")
         except (SafetensorError, OSError, zipfile.BadZipFile) as error:
             raise OnelayerError(f"{name} of {source}: no whole file of weights ({error})") from None
     return [folder / name for name in files]
 
 
-def _read_header(path: Path, source: object) -> None:
+def _read_header(path: Path, named: str) -> None:
     if path.suffix == ".safetensors":
         with safe_open(path, framework="numpy") as file:
-            if not list(file.keys()):
-                raise OnelayerError(f"{path.name} of {source}: holds no weights")
+            if not file.keys():
+                raise OnelayerError(f"{named}: holds no weights")
     elif zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
             unpacked = sum(member.file_size for member in archive.infolist())
-        check_growth(f"{path.name} of {source}", path.stat().st_size, unpacked)
+        check_growth(named, path.stat().st_size, unpacked)

@@ -69,15 +69,12 @@ def gather_checkpoint(source, target: Path) -> None:
         OnelayerError: a file is missing, is not what its name says, or asks for remote code; the
             model cannot be probed, or weights are missing.
     """
+    (target / "tokenizer_config.json").write_text("{}\n", encoding="utf-8")
     source.fetch("config.json", target / "config.json")
-    check_architecture(target, source)
-    try:
+    with contextlib.suppress(MissingFileError):
         source.fetch("tokenizer_config.json", target / "tokenizer_config.json")
-    except MissingFileError:
-        (target / "tokenizer_config.json").write_text("{}\n", encoding="utf-8")
-    files.read_json(target / "tokenizer_config.json", source)
     source.fetch("tokenizer.json", target / "tokenizer.json")
-    load_tokenizer(target, source)
+    _check_small_files(target, source)
     chosen = _fetch_weights(source, target)
     torch.manual_seed(0)  # of a pooler that was published without weights, and is never read
     model = load_checkpoint(target, source=source)
@@ -99,12 +96,9 @@ def _fetch_weights(source, target: Path) -> str:
 
 
 def check_folders(folders: Mapping[str, str]) -> None:
-    """Refuse checkpoints on this machine that cannot be probed; loads no weights.
+    """Refuse folders, by the key of the settings that names them, as `gather_checkpoint` does.
 
-    Paths are by the key of the settings that names them, which errors name, too.
-
-    Raises:
-        OnelayerError: as for `gather_checkpoint`, but for single weights.
+    No weights are loaded: what is wrong with single ones is not seen.
     """
     for key, path in folders.items():
         folder = Folder(path)
@@ -112,13 +106,17 @@ def check_folders(folders: Mapping[str, str]) -> None:
             for name in folder.files():
                 if name.endswith((".json", ".safetensors", ".bin")):
                     folder.check_link(name)
-            check_architecture(folder.path, folder)
-            if (tokenizer := folder.path / "tokenizer_config.json").exists():
-                files.read_json(tokenizer, folder)
-            load_tokenizer(folder.path, folder)
+            _check_small_files(folder.path, folder)
             files.weight_files(folder.path, folder)
         except OnelayerError as error:
             raise OnelayerError(f"config: {key}: {error}") from None
+
+
+def _check_small_files(folder: Path, source: object) -> None:
+    check_architecture(folder, source)
+    if (tokenizer := folder / "tokenizer_config.json").exists():
+        files.read_json(tokenizer, source)
+    load_tokenizer(folder, source)
 
 
 def check_architecture(folder: Path, source: object) -> None:

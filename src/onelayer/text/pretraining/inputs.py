@@ -7,6 +7,7 @@ words are drawn from the topics of the fitted topic model, as the theory has it.
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 import numpy as np
 import pandas as pd
@@ -28,11 +29,8 @@ def mix_articles(
     Articles of about one length stand together, so that their pieces end together; what is held
     out stays so. `word_probability` is, for `drawn` words, P(piece | topic), [topics, pieces].
 
-    Yields:
-        `ids`, `held_out`, and of each word which of the text's `articles` (or topics) it is of.
-
-    Raises:
-        OnelayerError: a text would have more topics than there are.
+    Yields `ids`, `held_out`, and of each word which of the text's `articles` (or topics) it is of.
+    Refused are texts of more topics than there are.
     """
     drawn = settings.order == "drawn"
     if drawn and settings.articles > len(word_probability):
@@ -45,11 +43,8 @@ def mix_articles(
         times = 1 if held_out else settings.draws
         # Articles stand in other company each time; words of topics are drawn anew at once.
         rounds, draws = (1, times) if drawn else (times, 1)
-        for group in (
-            group
-            for _ in range(rounds)
-            for group in _groups(encoded, held_out, settings.articles, rng)
-        ):
+        groups = (_groups(encoded, held_out, settings.articles, rng) for _ in range(rounds))
+        for group in chain.from_iterable(groups):
             texts = [encoded.ids[encoded.starts[a] : encoded.starts[a + 1]] for a in group]
             for _ in range(draws):
                 if drawn:

@@ -76,16 +76,14 @@ def read_encoded(path: Path, pieces: Sequence[str]) -> EncodedArticles:
 
 @dataclass(frozen=True)
 class Segments:
-    """Pieces of articles.
-
-    The second half of a segment starts after the sentence end that is nearest to its middle, or at
-    the middle itself if there is none.
-    """
+    """Pieces of articles."""
 
     name: str  # `training` or `held-out`, under which their masks are drawn
     ids: np.ndarray  # of the words of all segments, without special pieces, [tokens] int64
     starts: np.ndarray  # where each segment starts in `ids`, and the end, [segments + 1]
-    middles: np.ndarray  # where in each segment its second half starts, [segments]
+    # Where in each segment its second half starts, [segments]: after the sentence end that is
+    # nearest to its middle, or at the middle itself if there is none.
+    middles: np.ndarray
 
     @property
     def lengths(self) -> np.ndarray:
@@ -98,13 +96,7 @@ class Segments:
 
 
 def segment(encoded: EncodedArticles, held_out: bool, longest: int) -> Segments:
-    """The training or held-out articles, in segments of at most `longest` words.
-
-    Those of one article are equally long.
-
-    Raises:
-        OnelayerError: no such article holds two words.
-    """
+    """The training or held-out articles, in segments of at most `longest` words, equally long."""
     parts = []
     for place in np.flatnonzero(encoded.held_out == held_out):
         words = np.arange(*encoded.starts[place : place + 2])
@@ -141,10 +133,10 @@ class Batch:
 def plan_batches(
     segments: Segments, budget: int, batch_tokens: int, special: int, seed: int
 ) -> list[Batch]:
-    """All batches of a training, epoch after epoch, each epoch in a new order.
+    """All batches until the budget (tokens seen), each epoch in a new order.
 
-    The last batch is the one that reaches the budget (tokens seen). A batch has at most
-    `batch_tokens`, but at least one segment; `special` pieces are added to each segment.
+    A batch has at most `batch_tokens`, but at least one segment; `special` pieces are added to
+    each segment.
     """
     plan: list[Batch] = []
     epoch = before = 0

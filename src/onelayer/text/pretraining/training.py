@@ -34,10 +34,7 @@ HELD_OUT_SEED = 0  # of which inputs are read, whatever the training's seed
 def read_task(
     text: Path, vocabulary: Path, settings: OneTraining
 ) -> tuple[Objective, Segments, Segments]:
-    """A freshly initialised objective, its training text and its held-out text.
-
-    `text` has the rows of `encode_articles` or `mix_articles`, `vocabulary` of `build_vocabulary`.
-    """
+    """A freshly initialised objective, its training text and its held-out text."""
     pieces = pd.read_parquet(vocabulary)
     encoded = read_encoded(text, pieces["piece"])
     predictable = predictable_pieces(pieces, settings.objective.predictable_document_share)
@@ -58,16 +55,14 @@ def save_model(objective: Objective, folder: Path, tokenizer: Path) -> None:
 
 @dataclass
 class Training:
-    """A training and how far it is.
-
-    `recent` sums each training quantity since the last history point, float64 on the device, and
-    the norm of gradients: what is not finite stays so. The host asks where it reads losses.
-    """
+    """A training and how far it is."""
 
     objective: Objective
     optimizer: torch.optim.AdamW
     steps: int = 0  # batches trained on
     history: dict[tuple[int, str, str], float] = field(default_factory=dict)  # tokens, split, what
+    # Sums of each loss since the last history point, float64 on the device, and of the gradients'
+    # norm: what is not finite stays so. The host asks where it reads losses.
     recent: dict[str, Tensor | float] = field(default_factory=lambda: defaultdict(float))
 
 
@@ -158,10 +153,7 @@ def _note_recent(run: Training, tokens: int) -> None:
 def _measure_held_out(
     run: Training, text: Segments, batches: list[Batch], tokens: int, device: str
 ) -> None:
-    """Write down mean losses on held-out text.
-
-    Batches without a quantity, as without a word behind a mask, are left out of its mean.
-    """
+    """Write down mean losses on held-out text; a batch without a word behind a mask has no mean."""
     run.objective.model.eval()
     with torch.inference_mode():
         losses = [_losses(run.objective, text, batch, device) for batch in batches]
