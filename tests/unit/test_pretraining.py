@@ -269,6 +269,15 @@ def test_held_out_inputs_and_masks_are_the_same_for_all_seeds_and_sizes(
         assert mine["ids"].shape[1] > 10  # no input is cut to a few words
 
 
+def test_batches_without_a_word_behind_a_mask_are_left_out_of_the_mean(tmp_path, monkeypatch):
+    values = iter([1.0, float("nan"), 3.0])
+    losses = lambda *_: {"below_unigram": torch.tensor(next(values))}  # noqa: E731
+    monkeypatch.setattr(training, "_losses", losses)
+    run = training.Training(task(tmp_path, "bert")[1], None)
+    training._measure_held_out(run, None, [None] * 3, 0, "cpu")
+    assert run.history == {(0, "held-out", "below_unigram"): 2.0}
+
+
 @each_family
 def test_training_masks_differ_from_seed_to_seed(family, tmp_path):
     batch = Batch(np.arange(8), 0, 0, 0, 0)
