@@ -1,4 +1,4 @@
-"""Initialise a model at random with another model's configuration and tokenizer."""
+"""Initialise a model at random, once a seed, with another's configuration and tokenizer."""
 
 from pathlib import Path
 
@@ -7,4 +7,5 @@ from onelayer.text.models.checkpoints import save_random_checkpoint
 
 with job(snakemake) as step:
     like = Path(snakemake.input[0]).parent
-    save_random_checkpoint(like, step.folder("model"), snakemake.params.settings["seed"])
+    for seed in step.progress(snakemake.params.settings["seeds"]):
+        save_random_checkpoint(like, step.folder(f"seed_{seed}"), seed)

@@ -13,7 +13,9 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoConfig, AutoModel
 
 from onelayer.errors import OnelayerError
+from onelayer.settings.hub import HubRepository
 from onelayer.settings.models import Models
+from onelayer.text.fetch import Repository
 from onelayer.text.models.checkpoints import (
     forward,
     load_checkpoint,
@@ -22,7 +24,8 @@ from onelayer.text.models.checkpoints import (
     word_embeddings,
 )
 from onelayer.text.models.gather import Folder, check_architecture, check_folders, gather_checkpoint
-from onelayer.text.models.tokenizer import encode, load_tokenizer, piece_ids
+from onelayer.text.models.tokenizer import encode, load_tokenizer
+from tests.servers import COMMIT, Hub, become_a_client, serve
 from tests.tiny_models import CAUSAL, ENCODERS, FAMILIES, OLD_NAMES, edit_config, save_tiny
 
 TEXT = "The frog, the toad; the pond. A froglet! Bach zebra"
@@ -92,17 +95,6 @@ def test_no_longer_text_is_read_than_there_are_positions_for(tiny):
             forward(model, [5] * (most + 1))
 
 
-def test_words_are_traced_to_their_only_piece(tiny):
-    _, folder = tiny
-    tokenizer = load_tokenizer(folder)
-    encoded = encode(tokenizer, TEXT, 64)
-    assert encoded.words == ["the", "frog", "the", "toad", "the", "pond", "bach"]
-    pieces = piece_ids(tokenizer, ["frog", "toad", "pond", "froglet", "zebra"])
-    assert list(pieces) == ["frog", "toad", "pond"]
-    read = dict(zip(encoded.words, encoded.positions, strict=True))
-    assert [encoded.ids[read[word]] for word in pieces] == list(pieces.values())
-
-
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_published_checkpoint_loads_with_its_own_weights(family, tmp_path):
     folder = save_tiny(family, tmp_path / "tiny", published=True)
@@ -127,28 +119,6 @@ def test_attention_is_that_of_the_reader_alone(family, tmp_path):
     theirs = output.encoder_attentions if family == "bart" else output.attentions
     ours = forward(load_checkpoint(folder), IDS)
     assert torch.equal(ours, torch.stack([layer[0] for layer in theirs]))
-
-
-def test_a_text_is_cut_after_the_last_whole_word_that_fits(bert):
-    tokenizer = load_tokenizer(bert)
-    text = "toad froglet froglet toad"
-    for most in range(3, 9):
-        encoded = encode(tokenizer, text, most)
-        whole = [encode(tokenizer, " ".join(text.split()[:n]), 99).ids for n in range(5)]
-        assert encoded.ids == max((ids for ids in whole if len(ids) <= most), key=len)
-
-
-def test_padding_and_truncation_baked_into_a_tokenizer_are_switched_off(bert):
-    baked = load_tokenizer(bert)
-    baked.enable_padding(length=50)
-    baked.enable_truncation(5)
-    baked.save(str(bert / "tokenizer.json"))
-    assert len(encode(load_tokenizer(bert), "frog toad frog toad frog toad", 100).ids) == 8
-
-
-def test_of_words_that_are_one_and_the_same_piece_one_is_known(bert):
-    for words in (["Frog", "toad", "frog"], ["frog", "Frog", "toad"]):
-        assert set(piece_ids(load_tokenizer(bert), words)) == {"Frog", "toad"}
 
 
 def test_a_random_checkpoint_depends_on_its_seed_alone(bert, tmp_path):
@@ -238,6 +208,23 @@ def test_a_missing_shard_is_named_before_anything_is_loaded(layout, bert, target
         check_folders({"models.x.local.path": str(bert)})
     with pytest.raises(OnelayerError, match=message):
         gather_checkpoint(Folder(bert), target)
+
+
+def test_shards_come_from_a_hub_at_a_pinned_commit(bert, target, tmp_path, monkeypatch):
+    whole = in_shards(bert)
+    hub = Hub(files={"models/a/bert": {path.name: path.read_bytes() for path in bert.iterdir()}})
+    repository = Repository("model", HubRepository(repository="a/bert", revision=COMMIT))
+    with serve(hub):
+        become_a_client(hub, tmp_path, monkeypatch)
+        gather_checkpoint(repository, target)
+        found = load_checkpoint(target).state_dict()
+        assert all(torch.equal(found[name], weights) for name, weights in whole.items())
+        shard = sorted(name for name in hub.files["models/a/bert"] if "-of-" in name)[0]
+        del hub.files["models/a/bert"][shard]
+        shutil.rmtree(tmp_path / "hub")
+        monkeypatch.setattr(AutoModel, "from_pretrained", None)
+        with pytest.raises(OnelayerError, match=f"{shard} of model a/bert at {COMMIT}: .*no such"):
+            gather_checkpoint(repository, target)
 
 
 def test_a_whole_file_goes_before_an_index_beside_it_and_the_log_says_so(bert, caplog):

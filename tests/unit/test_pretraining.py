@@ -92,7 +92,8 @@ def test_an_epoch_reads_every_segment_once_without_padding(tmp_path):
     assert first[: len(second)].tolist() != second.tolist()
     for batch in plan:  # cut to the shortest: no row runs into the next segment
         assert (segments.places(batch.rows)[:, -1] < segments.starts[batch.rows + 1]).all()
-        assert batch.after - batch.before <= 256
+        read = segments.places(batch.rows).size + 2 * len(batch.rows)  # special pieces count
+        assert batch.after - batch.before == read <= 256
     assert plan[-1].before < 10**5 <= plan[-1].after
 
 
@@ -229,19 +230,60 @@ def test_the_learning_rate_rises_to_its_peak_and_falls_to_zero():
 
 
 @each_family
-def test_training_learns_what_frequencies_do_not_tell(family, tmp_path, monkeypatch):
-    monkeypatch.setattr(training, "FIRST_HELD_OUT", 4096)
+def test_training_learns_what_frequencies_do_not_tell(family, tmp_path):
     _, history = trained(tmp_path, family, tokens=12_000)
     end = history["tokens"].max()
     assert 12_000 <= end < 12_000 + SETTINGS.batch_tokens
     held_out = history[history["split"] == "held-out"].pivot(
         index="tokens", columns="quantity", values="value"
     )
-    assert [tokens.bit_length() for tokens in held_out.index] == [0, 13, 14, 14]
+    assert held_out.index.tolist() == [0, end]
     assert held_out["loss"].iloc[-1] < held_out["loss"].iloc[0]
     assert abs(held_out["below_unigram"].iloc[0]) < 0.3
     if family != "electra":  # its generator of width 8 needs longer
         assert held_out["below_unigram"].iloc[-1] > 0.05
+
+
+@each_family
+def test_held_out_inputs_and_masks_are_the_same_for_all_seeds_and_sizes(
+    family, tmp_path, monkeypatch
+):
+    """Also where batches are large enough to be cut to a few words."""
+    read, losses = [], training._losses
+
+    def reading(objective, text, batch, device):
+        if text.name == "held-out":
+            read.append(objective.inputs(text, batch))
+        return losses(objective, text, batch, device)
+
+    monkeypatch.setattr(training, "_losses", reading)
+    for changed in (
+        {},
+        {"seed": 1, "batch_tokens": 4096, "size": SizeSettings(width=8, longest=32)},
+    ):
+        trained(tmp_path, family, tokens=300, held_out_tokens=2000, **changed)
+    one, other = read[: len(read) // 2], read[len(read) // 2 :]
+    assert len(one) > 2
+    for mine, theirs in zip(one, other, strict=True):
+        assert all(np.array_equal(mine[name], theirs[name]) for name in mine)
+        assert mine["ids"].shape[1] > 10  # no input is cut to a few words
+
+
+def test_batches_without_a_word_behind_a_mask_are_left_out_of_the_mean(tmp_path, monkeypatch):
+    values = iter([1.0, float("nan"), 3.0])
+    losses = lambda *_: {"below_unigram": torch.tensor(next(values))}  # noqa: E731
+    monkeypatch.setattr(training, "_losses", losses)
+    run = training.Training(task(tmp_path, "bert")[1], None)
+    training._measure_held_out(run, None, [None] * 3, 0, "cpu")
+    assert run.history == {(0, "held-out", "below_unigram"): 2.0}
+
+
+@each_family
+def test_training_masks_differ_from_seed_to_seed(family, tmp_path):
+    batch = Batch(np.arange(8), 0, 0, 0, 0)
+    texts = [task(tmp_path, family, seed) for seed in (0, 1)]
+    one, other = (objective.inputs(text, batch) for _, objective, text, _ in texts)
+    assert any(not np.array_equal(one[name], other[name]) for name in one)
 
 
 @each_family

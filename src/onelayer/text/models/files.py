@@ -17,18 +17,16 @@ from onelayer.text.untrusted import LARGEST, check_growth
 
 log = logging.getLogger("onelayer")
 
-WEIGHTS = "model.safetensors"
-INDEX = ".index.json"
+WEIGHTS, INDEX = "model.safetensors", ".index.json"
 # In transformers' order.
 CHOICES = (WEIGHTS, f"{WEIGHTS}{INDEX}", "pytorch_model.bin", f"pytorch_model.bin{INDEX}")
 _OF_WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".h5", ".msgpack", ".ot", INDEX)
 
 
 def read_json(path: Path, source: object = None) -> dict:
-    """The object in a checkpoint's JSON file; errors name its `source`, or its path.
+    """The object in a checkpoint's JSON file, if it is bounded and asks for no remote code.
 
-    Raises:
-        OnelayerError: the file is missing, too large or no such object, or asks for remote code.
+    Errors, all `OnelayerError`, name the checkpoint's `source`, or the file's path.
     """
     named = f"{path.name} of {source}" if source else path
     try:
@@ -45,11 +43,7 @@ def read_json(path: Path, source: object = None) -> dict:
 
 
 def chosen_weights(names: Collection[str], source: object) -> str:
-    """The file, or index of shards, that transformers reads among those of a checkpoint.
-
-    Raises:
-        OnelayerError: there is none; the line says which other weights there are.
-    """
+    """The file, or index of shards, that transformers reads; refused if there is none of them."""
     if chosen := next((name for name in CHOICES if name in names), None):
         return chosen
     others = ", ".join(sorted(name for name in names if name.endswith(_OF_WEIGHTS))[:3])
@@ -61,40 +55,35 @@ def shards(chosen: Path, source: object) -> list[str]:
     if not chosen.name.endswith(INDEX):
         return [chosen.name]
     weight_map = read_json(chosen, source).get("weight_map")
-    names = list(dict.fromkeys(weight_map.values())) if isinstance(weight_map, dict) else []
+    names = list(weight_map.values()) if isinstance(weight_map, dict) else []
     if not names or any(not isinstance(name, str) or Path(name).name != name for name in names):
         raise OnelayerError(f"{chosen.name} of {source}: no map from weights to files beside it")
-    return names
+    return list(dict.fromkeys(names))
 
 
 def weight_files(folder: Path, source: object) -> list[Path]:
-    """The files that hold a checkpoint's weights; each is there, and its header was read.
-
-    Raises:
-        OnelayerError: there are none, a shard is missing, or a file is no whole file of weights.
-    """
+    """The files that hold a checkpoint's weights; all are there, and their headers were read."""
     names = {path.name for path in folder.iterdir() if path.is_file()}
     chosen = chosen_weights(names, source)
     files = shards(folder / chosen, source)
     if missing := [name for name in files if name not in names]:
         raise OnelayerError(f"{source}: {missing[0]}, which {chosen} names, is missing")
-    left = sorted(n for n in names if n.endswith(_OF_WEIGHTS) and n not in (chosen, *files))
-    if left:
+    if left := sorted(n for n in names - {chosen, *files} if n.endswith(_OF_WEIGHTS)):
         log.info("%s: weights are read from %s; left alone: %s", source, chosen, ", ".join(left))
     for name in files:
         try:
-            _read_header(folder / name, source)
+            _read_header(folder / name, f"{name} of {source}")
         except (SafetensorError, OSError, zipfile.BadZipFile) as error:
             raise OnelayerError(f"{name} of {source}: no whole file of weights ({error})") from None
     return [folder / name for name in files]
 
 
-def _read_header(path: Path, source: object) -> None:
+def _read_header(path: Path, named: str) -> None:
     if path.suffix == ".safetensors":
         with safe_open(path, framework="numpy") as file:
-            if not list(file.keys()):
-                raise OnelayerError(f"{path.name} of {source}: holds no weights")
+            if not file.keys():
+                raise OnelayerError(f"{named}: holds no weights")
     elif zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
             unpacked = sum(member.file_size for member in archive.infolist())
-        check_growth(f"{path.name} of {source}", path.stat().st_size, unpacked)
+        check_growth(named, path.stat().st_size, unpacked)

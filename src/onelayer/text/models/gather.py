@@ -20,7 +20,6 @@ from onelayer.text.models.checkpoints import (
     forward,
     load_checkpoint,
     longest_text,
-    quiet,
     read_config,
     readable,
     without_memory,
@@ -35,10 +34,7 @@ FULL_TEXT = 1000  # tokens; attention in sparse blocks of 64 shows itself
 
 
 class Folder:
-    """A folder on this machine with the files of a checkpoint; `~` is the user's home.
-
-    It is asked as `onelayer.text.fetch.Repository` is.
-    """
+    """A folder on this machine with a checkpoint's files, asked as `fetch.Repository` is."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path).expanduser()
@@ -73,15 +69,12 @@ def gather_checkpoint(source, target: Path) -> None:
         OnelayerError: a file is missing, is not what its name says, or asks for remote code; the
             model cannot be probed, or weights are missing.
     """
+    (target / "tokenizer_config.json").write_text("{}\n", encoding="utf-8")
     source.fetch("config.json", target / "config.json")
-    check_architecture(target, source)
-    try:
+    with contextlib.suppress(MissingFileError):
         source.fetch("tokenizer_config.json", target / "tokenizer_config.json")
-    except MissingFileError:
-        (target / "tokenizer_config.json").write_text("{}\n", encoding="utf-8")
-    files.read_json(target / "tokenizer_config.json", source)
     source.fetch("tokenizer.json", target / "tokenizer.json")
-    load_tokenizer(target, source)
+    _check_small_files(target, source)
     chosen = _fetch_weights(source, target)
     torch.manual_seed(0)  # of a pooler that was published without weights, and is never read
     model = load_checkpoint(target, source=source)
@@ -91,24 +84,21 @@ def gather_checkpoint(source, target: Path) -> None:
 
 def _fetch_weights(source, target: Path) -> str:
     for chosen in files.CHOICES:
-        try:
+        with contextlib.suppress(MissingFileError):
             source.fetch(chosen, target / chosen)
-        except MissingFileError:
-            continue
-        for name in files.shards(target / chosen, source):
-            if name != chosen:
-                source.fetch(name, target / name)
-        return chosen
-    return files.chosen_weights(source.files(), source)
+            break
+    else:
+        return files.chosen_weights(source.files(), source)  # says what there is instead
+    for name in files.shards(target / chosen, source):
+        if name != chosen:
+            source.fetch(name, target / name)
+    return chosen
 
 
 def check_folders(folders: Mapping[str, str]) -> None:
-    """Refuse checkpoints on this machine that cannot be probed; loads no weights.
+    """Refuse folders, by the key of the settings that names them, as `gather_checkpoint` does.
 
-    Paths are by the key of the settings that names them, which errors name, too.
-
-    Raises:
-        OnelayerError: as for `gather_checkpoint`, but for single weights.
+    No weights are loaded: what is wrong with single ones is not seen.
     """
     for key, path in folders.items():
         folder = Folder(path)
@@ -116,13 +106,17 @@ def check_folders(folders: Mapping[str, str]) -> None:
             for name in folder.files():
                 if name.endswith((".json", ".safetensors", ".bin")):
                     folder.check_link(name)
-            check_architecture(folder.path, folder)
-            if (tokenizer := folder.path / "tokenizer_config.json").exists():
-                files.read_json(tokenizer, folder)
-            load_tokenizer(folder.path, folder)
+            _check_small_files(folder.path, folder)
             files.weight_files(folder.path, folder)
         except OnelayerError as error:
             raise OnelayerError(f"config: {key}: {error}") from None
+
+
+def _check_small_files(folder: Path, source: object) -> None:
+    check_architecture(folder, source)
+    if (tokenizer := folder / "tokenizer_config.json").exists():
+        files.read_json(tokenizer, source)
+    load_tokenizer(folder, source)
 
 
 def check_architecture(folder: Path, source: object) -> None:
@@ -142,25 +136,18 @@ def check_architecture(folder: Path, source: object) -> None:
     if (weights := outline.num_parameters()) > MOST_TAKEN:
         raise OnelayerError(f"{source}: {weights:,} weights in two layers; at most {MOST_TAKEN:,}")
     try:
-        with contextlib.suppress(RuntimeError), quiet():  # that no values are there
-            forward(outline, [5, 6])
-        if weights > MOST_TRIED:
-            return
-        with quiet(), readable(source):
+        with readable(source):
+            with contextlib.suppress(RuntimeError):  # that no values are there
+                forward(outline, [5, 6])
+            if weights > MOST_TRIED:
+                return
             model = AutoModel.from_config(config, attn_implementation="eager", dtype=torch.float32)
             longest = int(min(longest_text(model.eval()), FULL_TEXT))
-        with quiet():
             forward(model, [5, 6] * (longest // 2))
             forward(model, [5, 6])
             word_embeddings(model, [5, 6])
     except OnelayerError as error:
         raise OnelayerError(f"{source}: {str(error).removeprefix(f'{source}: ')}") from None
-    except Exception as error:  # whatever a model makes of input that it is not made for
-        reason = " ".join(str(error).split())[:300]
-        raise OnelayerError(
-            f"{source}: {name} cannot read text alone ({reason}); the probe needs an encoder or a "
-            "causal model of text"
-        ) from None
 
 
 def _of_two_layers(config: PreTrainedConfig) -> PreTrainedConfig:

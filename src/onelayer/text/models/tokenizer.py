@@ -37,9 +37,6 @@ def load_tokenizer(folder: str | Path, source: object = None) -> Tokenizer:
     Padding and truncation that may be baked in are switched off. Tokenizers that mark the space
     before a word (RoBERTa, BART, ALBERT) are told to mark it before every word: else each word
     would silently read as the inside of another. Errors name the `source`, or the file.
-
-    Raises:
-        OnelayerError: there is no such folder; the file is missing, too large or no tokenizer.
     """
     path = existing_folder(folder) / "tokenizer.json"
     named = f"{path.name} of {source}" if source else path

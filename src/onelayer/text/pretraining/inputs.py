@@ -29,11 +29,8 @@ def mix_articles(
     Articles of about one length stand together, so that their pieces end together; what is held
     out stays so. `word_probability` is, for `drawn` words, P(piece | topic), [topics, pieces].
 
-    Yields:
-        `ids`, `held_out`, and of each word which of the text's `articles` (or topics) it is of.
-
-    Raises:
-        OnelayerError: a text would have more topics than there are.
+    Yields `ids`, `held_out`, and of each word which of the text's `articles` (or topics) it is of.
+    Refused are texts of more topics than there are.
     """
     drawn = settings.order == "drawn"
     if drawn and settings.articles > len(word_probability):
@@ -46,9 +43,8 @@ def mix_articles(
         times = 1 if held_out else settings.draws
         # Articles stand in other company each time; words of topics are drawn anew at once.
         rounds, draws = (1, times) if drawn else (times, 1)
-        for group in chain.from_iterable(
-            _groups(encoded, held_out, settings.articles, rng) for _ in range(rounds)
-        ):
+        groups = (_groups(encoded, held_out, settings.articles, rng) for _ in range(rounds))
+        for group in chain.from_iterable(groups):
             texts = [encoded.ids[encoded.starts[a] : encoded.starts[a + 1]] for a in group]
             for _ in range(draws):
                 if drawn:
@@ -83,8 +79,7 @@ def input_sample(
     order = generator("probed inputs", seed).permutation(len(rows))[:count]
     inputs = []
     for row in rows.take(np.sort(order)).to_pylist():
-        parts = -(-len(row["ids"]) // longest)
-        size = len(np.array_split(np.arange(len(row["ids"])), parts)[0])
+        size = -(-len(row["ids"]) // -(-len(row["ids"]) // longest))
         inputs.append((np.array(row["ids"][:size]), np.array(row["articles"][:size])))
     return inputs
 
@@ -103,11 +98,10 @@ def _groups(
 
 def _interleave(texts: Sequence[np.ndarray], piece: int) -> tuple[np.ndarray, np.ndarray]:
     """Pieces of the texts in turn until all have ended: their ids, and which text each is of."""
-    ids = np.concatenate(texts)
     of = np.repeat(np.arange(len(texts)), [len(text) for text in texts])
     turn = np.concatenate([np.arange(len(text)) // piece for text in texts])
     order = np.lexsort((of, turn))
-    return ids[order], of[order]
+    return np.concatenate(texts)[order], of[order]
 
 
 def _draw(
@@ -116,10 +110,8 @@ def _draw(
     """Words of some topics, each topic as likely: a document of the theory's generative model."""
     chosen = rng.choice(len(word_probability), size=topics, replace=False)
     of = rng.integers(topics, size=words)
-    ids = np.empty(words, dtype=np.int64)
+    ids, pieces = np.empty(words, dtype=np.int64), word_probability.shape[1]
     for place, topic in enumerate(chosen):
         mine = of == place
-        ids[mine] = rng.choice(
-            word_probability.shape[1], size=int(mine.sum()), p=word_probability[topic]
-        )
+        ids[mine] = rng.choice(pieces, size=int(mine.sum()), p=word_probability[topic])
     return ids, of

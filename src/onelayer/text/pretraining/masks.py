@@ -24,15 +24,11 @@ def mask_words(
 ) -> Masked:
     """Choose words to be predicted and hide them (Devlin et al. 2019, section 3.1).
 
-    Of the chosen words most become the mask, some another word, and the rest stay: a model that has
-    to repeat those learns its embeddings long before it learns what fits a mask.
-
-    Args:
-        ids: words, [rows, words].
-        draws: uniform on [0, 1), [3, rows, words]: which words, what becomes of them, other words.
-        predictable: which pieces may be chosen, [pieces] bool.
-        share: chance of a predictable word to be chosen.
-        masked, other: shares of the chosen words that become the mask, and another word.
+    Of the chosen words the share `masked` becomes the mask, `other` another word, and the rest
+    stay: a model that has to repeat those learns its embeddings long before it learns what fits a
+    mask. `ids` are [rows, words]; `draws`, uniform on [0, 1), [3, rows, words], say which words,
+    what becomes of them, and which other words; pieces that are not `predictable`, [pieces] bool,
+    are never chosen, the others with chance `share`.
     """
     predicted = predictable[ids] & (draws[0] < share)
     if not predicted.any():  # a loss over nothing is not a number
@@ -67,8 +63,7 @@ def fill_in_spans(
     starts = np.cumsum(sizes, axis=1) - sizes
     padded = np.concatenate([ids, np.full((rows, 1), MASK_ID)], axis=1)  # a last, empty span
     hidden = np.where(is_span, MASK_ID, np.take_along_axis(padded, starts, axis=1))
-    predicted = np.repeat(is_span.ravel(), sizes.ravel()).reshape(rows, words)
-    return Masked(hidden, predicted)
+    return Masked(hidden, np.repeat(is_span.ravel(), sizes.ravel()).reshape(rows, words))
 
 
 def _span_lengths(total: int, mean: float, spare: int, rng: np.random.Generator) -> np.ndarray:
@@ -103,8 +98,7 @@ def framed_pair(words: np.ndarray, first: np.ndarray) -> tuple[np.ndarray, np.nd
     ids[:, 0] = CLS_ID
     columns = np.arange(count)
     np.put_along_axis(ids, columns + 1 + (columns >= first[:, None]), words, axis=1)
-    types = (np.arange(count + 3) > first[:, None] + 1).astype(np.int64)
-    return ids, types
+    return ids, (np.arange(count + 3) > first[:, None] + 1).astype(np.int64)
 
 
 def asked(masked: Masked, words: np.ndarray) -> dict[str, np.ndarray]:

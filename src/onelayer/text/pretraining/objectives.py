@@ -56,16 +56,23 @@ class Objective:
         self.log_unigram = torch.from_numpy(np.log(counts / counts.sum())).float()
         self._drawn: tuple[tuple, np.ndarray] = ((), np.empty(0))
 
-    def _masked(self, text: Segments, batch: Batch) -> Masked:
+    def _generator(self, of: str, text: Segments, *when: int) -> np.random.Generator:
+        """Random numbers of a training's seed; on held-out text the same in every training."""
+        return generator(of, self.seed if text.name == "training" else 0, text.name, *when)
+
+    def _masked(self, text: Segments, batch: Batch) -> tuple[Masked, np.ndarray, np.ndarray]:
+        """The masked batch, its words, and draws that are left, all [rows, words]."""
         places = text.places(batch.rows)
-        draws, share = self._draws(text, batch)[:, places], self.settings.predicted_share
-        return masks.mask_words(text.ids[places], draws, self.predictable, share, *self.hidden_as)
+        words, draws = text.ids[places], self._draws(text, batch)[:, places]
+        share = self.settings.predicted_share
+        masked = masks.mask_words(words, draws, self.predictable, share, *self.hidden_as)
+        return masked, words, draws[2]
 
     def _draws(self, text: Segments, batch: Batch) -> np.ndarray:
         """Uniform draws for every word of a text, [3, tokens]; one epoch's are kept."""
         key = (text.name, batch.epoch if self.masks_change else 0)
         if self._drawn[0] != key:
-            rng = generator("masks", self.seed, *key)
+            rng = self._generator("masks", text, key[1])
             self._drawn = key, rng.random((3, len(text.ids)), dtype=np.float32)
         return self._drawn[1]
 
@@ -107,7 +114,7 @@ class MaskedWords(Objective):
 
     def inputs(self, text: Segments, batch: Batch) -> dict[str, np.ndarray]:
         """`ids`, and `labels` at `positions` of the flattened batch."""
-        return masks.asked(self._masked(text, batch), text.words(batch.rows))
+        return masks.asked(*self._masked(text, batch)[:2])
 
     def losses(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
         """`loss`: of the masked words."""
@@ -137,19 +144,19 @@ class MaskedWordsAndSentenceOrder(MaskedWords):
 
     def inputs(self, text: Segments, batch: Batch) -> dict[str, np.ndarray]:
         """As for BERT, and `types` and whether the halves are `swapped`."""
-        masked, words = self._masked(text, batch), text.words(batch.rows)
-        rng = generator("sentence order", self.seed, text.name, batch.epoch, batch.step)
+        masked, words, _ = self._masked(text, batch)
+        rng = self._generator("sentence order", text, batch.epoch, batch.step)
         swapped = rng.random(len(words)) < 0.5
         order, first = masks.halves(text.middles[batch.rows], swapped, words.shape[1])
-        predicted = np.take_along_axis(masked.predicted, order, axis=1)
-        labels = np.take_along_axis(words, order, axis=1)[predicted]
-        ids, types = masks.framed_pair(np.take_along_axis(masked.ids, order, axis=1), first)
+        read, predicted, true = (
+            np.take_along_axis(part, order, axis=1) for part in (*masked, words)
+        )
+        ids, types = masks.framed_pair(read, first)
         # A separator stands before the second half: its words are one place further on.
-        behind = np.arange(words.shape[1]) >= first[:, None]
         rows, columns = np.nonzero(predicted)
-        positions = rows * ids.shape[1] + columns + 1 + behind[rows, columns]
-        read = {"ids": ids, "types": types, "swapped": swapped.astype(np.int64)}
-        return read | {"positions": positions, "labels": labels}
+        positions = rows * ids.shape[1] + columns + 1 + (columns >= first[rows])
+        arrays = {"ids": ids, "types": types, "swapped": swapped.astype(np.int64)}
+        return arrays | {"positions": positions, "labels": true[predicted]}
 
     def losses(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
         """`loss`: of the masked words plus that of the order."""
@@ -189,15 +196,14 @@ class ReplacedTokens(Objective):
 
     def inputs(self, text: Segments, batch: Batch) -> dict[str, np.ndarray]:
         """As for BERT, and `draws` for the generator's choices."""
-        masked = self._masked(text, batch)
-        # The third row chooses other words, which ELECTRA has none of.
-        draws = self._draws(text, batch)[2][text.places(batch.rows)][masked.predicted]
-        return masks.asked(masked, text.words(batch.rows)) | {"draws": draws}
+        masked, words, draws = self._masked(text, batch)  # which ELECTRA needs for no other words
+        return masks.asked(masked, words) | {"draws": draws[masked.predicted]}
 
     def losses(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
         """`loss`: the generator's plus the weighted one of the discriminator."""
         hidden = self.generator.electra(input_ids=inputs["ids"]).last_hidden_state
-        logits = _logits(self._head, hidden, inputs)
+        head = nn.Sequential(self.generator.generator_predictions, self.generator.generator_lm_head)
+        logits = _logits(head, hidden, inputs)
         words = self._word_losses(logits, inputs, "words_loss")
         guesses = sample_words(logits.detach(), inputs["draws"])
         ids = inputs["ids"].flatten().scatter(0, inputs["positions"], guesses)
@@ -217,9 +223,6 @@ class ReplacedTokens(Objective):
             "replaced_tokens_found": hits / replaced.sum(),
         }
 
-    def _head(self, hidden: Tensor) -> Tensor:
-        return self.generator.generator_lm_head(self.generator.generator_predictions(hidden))
-
 
 class Denoising(Objective):
     """BART (Lewis et al. 2020): spans become one mask each; the decoder writes the text again.
@@ -235,8 +238,8 @@ class Denoising(Objective):
 
     def inputs(self, text: Segments, batch: Batch) -> dict[str, np.ndarray]:
         """`ids` with spans hidden, `written` for the decoder, and what it must predict where."""
-        words = text.words(batch.rows)
-        rng = generator("spans", self.seed, text.name, batch.epoch, batch.step)
+        words = text.ids[text.places(batch.rows)]
+        rng = self._generator("spans", text, batch.epoch, batch.step)
         share, length = self.settings.predicted_share, self.settings.span_length
         longest = self.saved.config.max_position_embeddings - self.special
         masked = masks.fill_in_spans(words, share, length, longest, rng)
@@ -253,16 +256,13 @@ class Denoising(Objective):
 
     def losses(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
         """`loss`: of the predictable words in spans."""
-        read = self.saved.model.encoder(input_ids=inputs["ids"]).last_hidden_state
-        written = self.saved.model.decoder(
-            input_ids=inputs["written"],
-            encoder_hidden_states=read,
-            use_cache=False,
+        encoder, decoder = self.saved.model.encoder, self.saved.model.decoder
+        read = encoder(input_ids=inputs["ids"]).last_hidden_state
+        written = decoder(
+            input_ids=inputs["written"], encoder_hidden_states=read, use_cache=False
         ).last_hidden_state
-        return self._word_losses(_logits(self._head, written, inputs), inputs, "loss")
-
-    def _head(self, hidden: Tensor) -> Tensor:
-        return self.saved.lm_head(hidden) + self.saved.final_logits_bias
+        logits = _logits(self.saved.lm_head, written, inputs) + self.saved.final_logits_bias
+        return self._word_losses(logits, inputs, "loss")
 
 
 OBJECTIVES: dict[str, type[Objective]] = {
@@ -292,14 +292,9 @@ def configuration(family: str, pieces: int, size: SizeSettings) -> PreTrainedCon
     averages over a text, which sentence order needs, do not rise above it for a whole budget.
     ALBERT's leaves its layers the gain that they have at d = 768.
     """
-    shape = {
-        "vocab_size": pieces,
-        "attn_implementation": "sdpa",
-        "pad_token_id": PAD_ID,
-        "bos_token_id": CLS_ID,
-        "eos_token_id": SEP_ID,
-        "max_position_embeddings": size.longest,
-    }
+    shape = {"vocab_size": pieces, "attn_implementation": "sdpa"}
+    shape |= {"pad_token_id": PAD_ID, "bos_token_id": CLS_ID, "eos_token_id": SEP_ID}
+    shape["max_position_embeddings"] = size.longest
     if family == "bart":
         shape |= {"d_model": size.width, "init_std": 0.02, "dropout": 0.0, "attention_dropout": 0.0}
         shape |= {"decoder_start_token_id": SEP_ID, "forced_eos_token_id": None}
@@ -307,17 +302,11 @@ def configuration(family: str, pieces: int, size: SizeSettings) -> PreTrainedCon
             shape |= {f"{side}_layers": size.layers, f"{side}_ffn_dim": 4 * size.width}
             shape |= {f"{side}_attention_heads": size.heads}
         return AutoConfig.for_model(family, **shape)
-    shape |= {
-        "tie_word_embeddings": True,
-        "hidden_size": size.width,
-        "num_hidden_layers": size.layers,
-        "num_attention_heads": size.heads,
-        "intermediate_size": 4 * size.width,
-        "initializer_range": 0.02,
-        "hidden_dropout_prob": 0.0,
-        "attention_probs_dropout_prob": 0.0,
-        "classifier_dropout_prob": 0.0,
-    }
+    shape |= {"hidden_size": size.width, "intermediate_size": 4 * size.width}
+    shape |= {"num_hidden_layers": size.layers, "num_attention_heads": size.heads}
+    shape |= {"initializer_range": 0.02, "tie_word_embeddings": True}
+    for part in ("hidden_dropout_prob", "attention_probs_dropout_prob", "classifier_dropout_prob"):
+        shape[part] = 0.0
     if family == "roberta":  # positions start behind the padding's id
         shape["max_position_embeddings"] += PAD_ID + 1
     if family == "electra":
@@ -333,12 +322,9 @@ def _generator_config(config: PreTrainedConfig, settings: ObjectiveSettings) -> 
     """A smaller ELECTRA, its heads as wide as the discriminator's, or wider to divide the width."""
     width = settings.generator_width
     most = max(1, width * config.num_attention_heads // config.hidden_size)
-    small = config.to_dict() | {
-        "hidden_size": width,
-        "num_attention_heads": next(n for n in range(most, 0, -1) if width % n == 0),
-        "intermediate_size": 4 * width,
-    }
-    return type(config)(**small)
+    heads = next(n for n in range(most, 0, -1) if width % n == 0)
+    small = {"hidden_size": width, "num_attention_heads": heads, "intermediate_size": 4 * width}
+    return type(config)(**config.to_dict() | small)
 
 
 def sample_words(logits: Tensor, draws: Tensor) -> Tensor:
@@ -351,6 +337,6 @@ def sample_words(logits: Tensor, draws: Tensor) -> Tensor:
     return torch.searchsorted(masses, targets[:, None], right=True)[:, 0]
 
 
-def _logits(head, hidden: Tensor, inputs: dict[str, Tensor]) -> Tensor:
+def _logits(head: nn.Module, hidden: Tensor, inputs: dict[str, Tensor]) -> Tensor:
     """Scores of all pieces at the predicted positions, [predicted, pieces] float32."""
     return head(hidden.flatten(0, 1)[inputs["positions"]]).float()

@@ -76,16 +76,14 @@ def read_encoded(path: Path, pieces: Sequence[str]) -> EncodedArticles:
 
 @dataclass(frozen=True)
 class Segments:
-    """Pieces of articles.
-
-    The second half of a segment starts after the sentence end that is nearest to its middle, or at
-    the middle itself if there is none.
-    """
+    """Pieces of articles."""
 
     name: str  # `training` or `held-out`, under which their masks are drawn
     ids: np.ndarray  # of the words of all segments, without special pieces, [tokens] int64
     starts: np.ndarray  # where each segment starts in `ids`, and the end, [segments + 1]
-    middles: np.ndarray  # where in each segment its second half starts, [segments]
+    # Where in each segment its second half starts, [segments]: after the sentence end that is
+    # nearest to its middle, or at the middle itself if there is none.
+    middles: np.ndarray
 
     @property
     def lengths(self) -> np.ndarray:
@@ -94,22 +92,11 @@ class Segments:
 
     def places(self, rows: np.ndarray) -> np.ndarray:
         """Indices into `ids` of these segments, cut to the shortest, [rows, words]."""
-        shortest = int(self.lengths[rows].min())
-        return self.starts[rows][:, None] + np.arange(shortest)
-
-    def words(self, rows: np.ndarray) -> np.ndarray:
-        """Their word ids, cut to the shortest, [rows, words]."""
-        return self.ids[self.places(rows)]
+        return self.starts[rows][:, None] + np.arange(self.lengths[rows].min())
 
 
 def segment(encoded: EncodedArticles, held_out: bool, longest: int) -> Segments:
-    """The training or held-out articles, in segments of at most `longest` words.
-
-    Those of one article are equally long.
-
-    Raises:
-        OnelayerError: no such article holds two words.
-    """
+    """The training or held-out articles, in segments of at most `longest` words, equally long."""
     parts = []
     for place in np.flatnonzero(encoded.held_out == held_out):
         words = np.arange(*encoded.starts[place : place + 2])
@@ -121,18 +108,15 @@ def segment(encoded: EncodedArticles, held_out: bool, longest: int) -> Segments:
             f"pretraining.text.held_out_share: no {kind} article of two words or more is left of "
             f"{len(encoded.held_out)}"
         )
-    return Segments(
-        kind,
-        encoded.ids[np.concatenate(parts)].astype(np.int64),
-        np.cumsum([0] + [len(part) for part in parts]),
-        np.array([_middle(encoded.ids[part], encoded.sentence_ends) for part in parts]),
-    )
+    ends = np.isin(encoded.ids, encoded.sentence_ends)
+    ids = encoded.ids[np.concatenate(parts)].astype(np.int64)
+    starts = np.cumsum([0] + [len(part) for part in parts])
+    return Segments(kind, ids, starts, np.array([_middle(ends[part]) for part in parts]))
 
 
-def _middle(ids: np.ndarray, sentence_ends: np.ndarray) -> int:
-    half = len(ids) / 2
-    starts = np.flatnonzero(np.isin(ids[:-1], sentence_ends)) + 1
-    return int(starts[np.abs(starts - half).argmin()]) if len(starts) else len(ids) // 2
+def _middle(ends: np.ndarray) -> int:
+    starts = np.flatnonzero(ends[:-1]) + 1
+    return int(starts[np.abs(starts - len(ends) / 2).argmin()]) if len(starts) else len(ends) // 2
 
 
 @dataclass(frozen=True)
@@ -149,10 +133,10 @@ class Batch:
 def plan_batches(
     segments: Segments, budget: int, batch_tokens: int, special: int, seed: int
 ) -> list[Batch]:
-    """All batches of a training, epoch after epoch, each epoch in a new order.
+    """All batches until the budget (tokens seen), each epoch in a new order.
 
-    The last batch is the one that reaches the budget (tokens seen). A batch has at most
-    `batch_tokens`, but at least one segment; `special` pieces are added to each segment.
+    A batch has at most `batch_tokens`, but at least one segment; `special` pieces are added to
+    each segment.
     """
     plan: list[Batch] = []
     epoch = before = 0

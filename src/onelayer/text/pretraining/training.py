@@ -19,25 +19,22 @@ from torch import Tensor, nn
 from onelayer.ensemble.execution import Checkpoint, Execution, to_device, under
 from onelayer.errors import OnelayerError
 from onelayer.settings.pretraining import AdamWSettings, OneTraining
-from onelayer.text.models.checkpoints import quiet
+from onelayer.text.models.checkpoints import readable
 from onelayer.text.pretraining.objectives import Objective, new_objective
 from onelayer.text.pretraining.text import Batch, Segments, plan_batches, read_encoded, segment
 from onelayer.text.pretraining.vocabulary import predictable_pieces
 
 HISTORY_POINTS = 100
-FIRST_HELD_OUT = 2**15  # tokens seen
-# Tokens of a held-out batch at most: a batch is cut to its shortest input, and held-out inputs are
-# few, so that a large one would be of all lengths, cut to a few words.
-MOST_HELD_OUT = 1024
+# Tokens of a held-out batch, whatever a training's are: a batch is cut to its shortest input, and
+# held-out inputs are few, so that a large one would be of all lengths, cut to a few words.
+HELD_OUT_BATCH = 1024
+HELD_OUT_SEED = 0  # of which inputs are read, whatever the training's seed
 
 
 def read_task(
     text: Path, vocabulary: Path, settings: OneTraining
 ) -> tuple[Objective, Segments, Segments]:
-    """A freshly initialised objective, its training text and its held-out text.
-
-    `text` has the rows of `encode_articles` or `mix_articles`, `vocabulary` of `build_vocabulary`.
-    """
+    """A freshly initialised objective, its training text and its held-out text."""
     pieces = pd.read_parquet(vocabulary)
     encoded = read_encoded(text, pieces["piece"])
     predictable = predictable_pieces(pieces, settings.objective.predictable_document_share)
@@ -50,7 +47,7 @@ def read_task(
 
 def save_model(objective: Objective, folder: Path, tokenizer: Path) -> None:
     """Write `config.json` and `model.safetensors`, and the files of its tokenizer beside them."""
-    with quiet():
+    with readable(folder):
         objective.saved.cpu().save_pretrained(folder)
     for name in ("tokenizer.json", "tokenizer_config.json"):
         shutil.copyfile(tokenizer / name, folder / name)
@@ -58,16 +55,14 @@ def save_model(objective: Objective, folder: Path, tokenizer: Path) -> None:
 
 @dataclass
 class Training:
-    """A training and how far it is.
-
-    `recent` sums each training quantity since the last history point, float64 on the device, and
-    the norm of gradients: what is not finite stays so. The host asks where it reads losses.
-    """
+    """A training and how far it is."""
 
     objective: Objective
     optimizer: torch.optim.AdamW
     steps: int = 0  # batches trained on
     history: dict[tuple[int, str, str], float] = field(default_factory=dict)  # tokens, split, what
+    # Sums of each loss since the last history point, float64 on the device, and of the gradients'
+    # norm: what is not finite stays so. The host asks where it reads losses.
     recent: dict[str, Tensor | float] = field(default_factory=lambda: defaultdict(float))
 
 
@@ -83,9 +78,10 @@ def train(
     A training of the same identity goes on from its checkpoint.
 
     Returns:
-        One row per point: `tokens` seen, `split` (training or held-out), `quantity`, `value`. Of
-        held-out text `below_unigram` says whether the model has learned: how far its loss lies
-        below that of the words' frequencies (nats a word).
+        One row per point: `tokens` seen, `split` (training or held-out), `quantity`, `value`.
+        Held-out text is read before and after, the same of it under the same masks whatever seed,
+        batch and width; its `below_unigram` says whether the model has learned: how far its loss
+        lies below that of the words' frequencies (nats a word).
 
     Raises:
         OnelayerError: gradients are not finite any more.
@@ -96,10 +92,10 @@ def train(
     objective.model.to(execution.device).train()
     run = Training(objective, _adamw(objective.model, settings.optimizer))
     _resume(run, execution.checkpoint, execution.device)
-    batches = settings.batch_tokens, objective.special, objective.seed
-    plan = plan_batches(training_text, settings.tokens, *batches)
-    batches = min(settings.batch_tokens, MOST_HELD_OUT), *batches[1:]
-    held_out = plan_batches(held_out_text, settings.held_out_tokens, *batches)
+    how = settings.batch_tokens, objective.special, objective.seed
+    plan = plan_batches(training_text, settings.tokens, *how)
+    how = HELD_OUT_BATCH, objective.special, HELD_OUT_SEED
+    held_out = plan_batches(held_out_text, settings.held_out_tokens, *how)
     if not run.steps:
         _measure_held_out(run, held_out_text, held_out, 0, execution.device)
     spacing = settings.tokens / HISTORY_POINTS
@@ -107,13 +103,10 @@ def train(
         rate = learning_rate(batch.before, settings.tokens, settings.optimizer)
         losses = _losses(run.objective, training_text, batch, execution.device)
         _update(run, losses, rate, settings.optimizer.most_norm)
-        last = batch is plan[-1]
-        if last or int(batch.after / spacing) > int(batch.before / spacing):
+        if batch is plan[-1] or int(batch.after / spacing) > int(batch.before / spacing):
             _note_recent(run, batch.after)
-        power = 1 << (batch.after.bit_length() - 1)
-        if last or batch.before < power >= FIRST_HELD_OUT:
-            _measure_held_out(run, held_out_text, held_out, batch.after, execution.device)
         execution.checkpoint.write_if_due(lambda: _state(run), run.steps)
+    _measure_held_out(run, held_out_text, held_out, plan[-1].after, execution.device)
     rows = [(*key, value) for key, value in sorted(run.history.items())]
     return pd.DataFrame(rows, columns=["tokens", "split", "quantity", "value"])
 
@@ -158,24 +151,16 @@ def _note_recent(run: Training, tokens: int) -> None:
 
 
 def _measure_held_out(
-    run: Training, text: Segments, held_out: list[Batch], tokens: int, device: str
+    run: Training, text: Segments, batches: list[Batch], tokens: int, device: str
 ) -> None:
-    """Write down mean losses on held-out text, always under the same masks.
-
-    Batches without a quantity, as without a word behind a mask, are left out of its mean.
-    """
-    sums: dict[str, Tensor | float] = defaultdict(float)
-    batches: dict[str, Tensor | float] = defaultdict(float)
+    """Write down mean losses on held-out text; a batch without a word behind a mask has no mean."""
     run.objective.model.eval()
     with torch.inference_mode():
-        for batch in held_out:
-            for name, value in _losses(run.objective, text, batch, device).items():
-                there = ~value.isnan()
-                sums[name] = sums[name] + value.double().where(there, 0) / len(held_out)
-                batches[name] = batches[name] + there.double()
+        losses = [_losses(run.objective, text, batch, device) for batch in batches]
     run.objective.model.train()
-    for name, total in sums.items():
-        run.history[tokens, "held-out", name] = float(total * (len(held_out) / batches[name]))
+    for name in losses[0]:
+        mean = torch.stack([of_batch[name].double() for of_batch in losses]).nanmean()
+        run.history[tokens, "held-out", name] = float(mean)
 
 
 def _adamw(model: nn.Module, settings: AdamWSettings) -> torch.optim.AdamW:
@@ -185,18 +170,16 @@ def _adamw(model: nn.Module, settings: AdamWSettings) -> torch.optim.AdamW:
         {"params": [p for p in parameters if p.ndim <= 1], "weight_decay": 0.0},
     ]
     # Fused: the output layer's moments are read and written once an update.
-    return torch.optim.AdamW(
-        groups, lr=settings.learning_rate, betas=(settings.beta_1, settings.beta_2), fused=True
-    )
+    betas = settings.beta_1, settings.beta_2
+    return torch.optim.AdamW(groups, lr=settings.learning_rate, betas=betas, fused=True)
 
 
 def _state(run: Training) -> dict[str, Tensor]:
     """Everything that the rest of a training depends on, as tensors by name."""
-    parameters = dict(run.objective.model.named_parameters())  # shared ones once
-    state = {f"model/{name}": parameter for name, parameter in parameters.items()}
-    for name, parameter in parameters.items():
-        for key, value in run.optimizer.state[parameter].items():
-            state[f"{key}/{name}"] = value
+    state = {}
+    for name, parameter in run.objective.model.named_parameters():  # shared ones once
+        state[f"model/{name}"] = parameter
+        state |= {f"{key}/{name}": v for key, v in run.optimizer.state[parameter].items()}
     for key, value in run.history.items():
         state["history/" + "/".join(map(str, key))] = torch.tensor(value, dtype=torch.float64)
     for name, value in run.recent.items():
@@ -205,8 +188,7 @@ def _state(run: Training) -> dict[str, Tensor]:
 
 
 def _resume(run: Training, checkpoint: Checkpoint, device: str) -> None:
-    kept = checkpoint.read()
-    if kept is None:
+    if (kept := checkpoint.read()) is None:
         return
     state, run.steps = kept
     for name, parameter in run.objective.model.named_parameters():

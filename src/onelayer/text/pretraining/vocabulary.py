@@ -22,11 +22,7 @@ CLS_ID, PAD_ID, SEP_ID, _, MASK_ID = range(len(SPECIAL))
 def build_vocabulary(texts: Iterable[str], settings: TextSettings) -> pd.DataFrame:
     """The words of a corpus (lower-cased `tokens`), most frequent first, after the special pieces.
 
-    Returns:
-        `piece`, `document_share` (of the texts that use it); the row is the piece's id.
-
-    Raises:
-        OnelayerError: no word is used by `min_documents` texts.
+    Columns `piece`, `document_share` (of the texts that use it); the row is the piece's id.
     """
     documents, occurrences, count = Counter(), Counter(), 0
     for text in texts:
