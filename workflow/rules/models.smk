@@ -5,8 +5,9 @@ import sys
 by_source = {
     source: "|".join(re.escape(n) for n, m in settings.models.items() if m.source in source)
     or "(?!)"
-    for source in ("wheel hub local", "pretrain")
+    for source in ("wheel hub local", "pretrain", "random")
 }
+draws = sorted({seed for m in settings.models.values() if m.source == "random" for seed in m.seeds})
 mixed = {n: m.inputs for n, m in settings.models.items() if getattr(m, "inputs", None)}
 encoded = f"results/pretraining/{settings.pretraining.corpus}"
 topics = f"results/topics/{settings.pretraining.corpus}"
@@ -32,6 +33,7 @@ if new_folders and workflow.is_main_process:
 wildcard_constraints:
     fetched=by_source["wheel hub local"],
     pretrained=by_source["pretrain"],
+    drawn=by_source["random"],
     mixed="|".join(map(re.escape, mixed)) or "(?!)",
     seed="[0-9]+",
 
@@ -72,39 +74,37 @@ rule fetch_model:
         "../../scripts/fetch_model.py"
 
 
-# One job a model: to load the libraries takes longer than all its seeds.
-for name, model in settings.models.items():
-    if model.source == "random":
-        like = f"results/models/{settings.models[model.like].checkpoints(model.like)[0]}"
-
-        rule:
-            name:
-                f"init_random_model_{name}"
-            input:
-                like=multiext(f"{like}/", "config.json", *TOKENIZER),
-            output:
-                **{
-                    f"seed_{seed}": expand(f"results/models/{name}-{seed}/{{f}}", f=CHECKPOINT)
-                    for seed in model.seeds
-                },
-            log:
-                f"results/logs/init_random_model/{name}.log",
-            benchmark:
-                f"results/benchmarks/init_random_model/{name}.tsv"
-            priority: 3
-            conda:
-                "../../envs/onelayer.yaml"
-            threads: 1
-            resources:
-                mem_mb=lambda w, attempt: 2000 * attempt,
-                runtime=lambda w, attempt: 10 * attempt,
-            params:
-                settings={"seeds": model.seeds},
-                code=code("init_random_model"),
-            message:
-                f"Initialise {name} at random"
-            script:
-                "../../scripts/init_random_model.py"
+# One job a model: to load the libraries takes longer than all its draws.
+rule init_random_model:
+    input:
+        like=lambda w: multiext(
+            f"results/models/{checkpoints_of(settings.models[w.drawn].like)[0]}/",
+            "config.json",
+            *TOKENIZER,
+        ),
+    output:
+        **{
+            f"seed_{seed}": expand("results/models/{{drawn}}-{seed}/{file}", seed=seed, file=CHECKPOINT)
+            for seed in draws
+        },
+    log:
+        "results/logs/init_random_model/{drawn}.log",
+    benchmark:
+        "results/benchmarks/init_random_model/{drawn}.tsv"
+    priority: 3
+    conda:
+        "../../envs/onelayer.yaml"
+    threads: 1
+    resources:
+        mem_mb=lambda w, attempt: 2000 * attempt,
+        runtime=lambda w, attempt: 10 * attempt,
+    params:
+        settings={"seeds": draws},
+        code=code("init_random_model"),
+    message:
+        "Initialise {wildcards.drawn} at random"
+    script:
+        "../../scripts/init_random_model.py"
 
 
 rule encode_articles:
