@@ -84,7 +84,9 @@ rule init_random_model:
         ),
     output:
         **{
-            f"seed_{seed}": expand("results/models/{{drawn}}-{seed}/{file}", seed=seed, file=CHECKPOINT)
+            f"seed_{seed}": expand(
+                "results/models/{{drawn}}-{seed}/{file}", seed=seed, file=CHECKPOINT
+            )
             for seed in draws
         },
     log:
