@@ -25,7 +25,7 @@ from onelayer.local_to_global import canonical, initialisation, integrator, simu
 from onelayer.local_to_global.chain import Chain
 from onelayer.scan_snap import data, language_model, measures, model, text, text_training
 from onelayer.scan_snap import simulation as sweeps
-from onelayer.settings.decision_lists import FullRun
+from onelayer.settings.decision_lists import Run
 from onelayer.settings.local_to_global import Variant
 from onelayer.settings.root import Settings
 from onelayer.text.pretraining import objectives
@@ -46,7 +46,7 @@ IGNORED = -100  # a label that cross_entropy leaves out, by default
 def decision_lists(share: float) -> list[Way]:
     """Theorem 1's flow on all of W: all sequences of 4 of 16 tokens, lists of 3."""
     L, n, steps = 16, 4, max(2, round(60 * share))
-    run = FullRun(L=L, n=n, m=3, method="full", max_steps=steps)
+    run = Run(L=L, n=n, m=3, method="full", max_steps=steps)
 
     def flow(logits: Callable | None = None) -> np.ndarray:
         problem = lists.OnW(run, 0)

@@ -26,10 +26,9 @@ def solve_grids(
     """Every setting of the grids and every size shown, a row each, solved once.
 
     Returns:
-        `L`, `n`, `m`, `shortest` (m where all lists have m), `delta`, `c`, `t_star`, `gamma`,
-        `bound`, `t_star_to_bound_ratio`, `t_star_gamma_log_l`, `order` (share of adjacent list
-        pairs in the right order; 1 if the list has no pair), `steps` and `separation` (list of m
-        times, a_1 first).
+        `L`, `n`, `m`, `delta`, `shortest` (m where all lists have m), what `beside_bound` says,
+        `order` (share of adjacent list pairs in the right order; 1 if the list has no pair) and
+        `separation` (list of m times, a_1 first).
     """
     grids = [
         (starmap(Setting, product(g.L, g.n, g.m, g.delta)), g.step, g.shortest)
@@ -52,9 +51,9 @@ def _table(settings: Sequence[Setting], step: float, max_steps: int) -> pd.DataF
     for place, setting in enumerate(settings):
         pairs = -np.diff(flow.scores[place, : setting.m]) > 0
         gamma = uniform_gamma(setting.L, setting.n, [setting.m])
-        row = vars(setting) | {"shortest": setting.m, "c": setting.c}
+        row = vars(setting) | {"shortest": setting.m}
         row |= beside_bound(setting.L, setting.m, flow.t_star[place], gamma)
-        row |= {"order": float(pairs.mean()) if len(pairs) else 1.0, "steps": flow.steps[place]}
+        row["order"] = float(pairs.mean()) if len(pairs) else 1.0
         rows.append(row | {"separation": flow.separation[place, : setting.m].tolist()})
     return pd.DataFrame(rows)
 
@@ -69,12 +68,9 @@ def _unequal(setting: Setting, shortest: int, step: float, max_steps: int) -> pd
     each = _table(of_length, step, max_steps)
     tokens = np.bincount(dealt_lengths(setting.L, shortest, setting.m))[shortest:]
     t_star, gamma = each["t_star"].max(skipna=False), each["gamma"].min()
-    return each.iloc[[-1]].assign(
-        shortest=shortest,
-        **beside_bound(setting.L, setting.m, t_star, gamma),
-        order=np.average(each["order"], weights=tokens * (each["m"] - 1)),
-        steps=each["steps"].max(),
-    )
+    order = np.average(each["order"], weights=tokens * (each["m"] - 1))
+    beside = beside_bound(setting.L, setting.m, t_star, gamma)
+    return each.iloc[[-1]].assign(shortest=shortest, order=order, **beside)
 
 
 def beside_bound(L: int, M: int, t_star: float, gamma: float) -> dict[str, float]:
@@ -112,8 +108,7 @@ def follow(sizes: Sequence[Size], max_steps: int) -> pd.DataFrame:
     for index, setting in enumerate(shown):
         columns = {name: values[:, index] for name, values in path.items()}
         columns["scores"] = columns["scores"][:, [*range(setting.m), -1]].tolist()
-        size = {"L": setting.L, "n": setting.n, "m": setting.m}
-        parts.append(pd.DataFrame(size | columns))
+        parts.append(pd.DataFrame({"L": setting.L, "n": setting.n, "m": setting.m} | columns))
     return pd.concat(parts, ignore_index=True)
 
 
