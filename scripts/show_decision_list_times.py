@@ -32,21 +32,18 @@ def case_note(cases: pd.DataFrame) -> str:
     ratios = cases["t_star_to_bound_ratio"].map(number)
     beside = " and ".join(f"{r} at δ = {d:g}" for r, d in zip(ratios, cases["delta"], strict=True))
     return (
-        "Not uniform: the worst case of a search (onelayer.decision_lists.theorem_1) has {L} "
-        "tokens, sequences of {n}, lists of up to {m}; its t* in units of the bound is "
-    ).format(**cases.iloc[0]) + f"{beside}. A δ that follows the data's least mass is not refuted."
+        "Not uniform: the worst case of a search (onelayer.decision_lists.theorem_1) has {L:g} "
+        "tokens, sequences of {n:g}, lists of up to {m:g}; its t* in units of the bound is "
+    ).format(**cases.iloc[0]) + f"{beside}. A δ that depends on the data is not refuted."
 
 
 def looseness(solved: pd.DataFrame) -> str:
     """The bound in units of the slowest t*, rounded down; where not all are perfect, that."""
     ratios = solved.loc[solved["delta"] == 1, "t_star_to_bound_ratio"]
-    title = "Uniform sequences at δ = 1:\n"
-    if ratios.isna().any():
-        return f"{title}not all perfect in {ratios.isna().sum()} of {len(ratios)} sizes"
-    if not ratios.max() > 0:
-        return f"{title}t* and Theorem 1's bound"
+    if ratios.isna().any() or not ratios.max() > 0:
+        return f"Uniform sequences at δ = 1: {(ratios.notna()).sum()} of {len(ratios)} perfect"
     least = np.floor(10 / ratios.max()) / 10
-    return f"{title}Theorem 1's bound is at least {least:g} times t*"
+    return f"Uniform sequences at δ = 1:\nTheorem 1's bound is at least {least:g} times t*"
 
 
 def growth(rows: pd.DataFrame) -> float:

@@ -12,14 +12,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from onelayer.decision_lists import model
-from onelayer.decision_lists.data import (
-    enumerate_sequences,
-    lists_of_seed,
-    theorem_1_bound,
-    theorem_1_scale,
-    uniform_gamma,
-)
+from onelayer.decision_lists import data, model
 from onelayer.decision_lists.reduced import STEP, Setting, solve
 from onelayer.decision_lists.training import key_of, together, train
 from onelayer.seeds import generator
@@ -52,8 +45,8 @@ class OnW:
     """
 
     def __init__(self, run: Run, seed: int) -> None:
-        self.lists, self.steps = lists_of_seed(run.L, run.m, seed, run.shortest), 0
-        self.full, self.c = run.method == "full", theorem_1_scale(run.L, run.n)
+        self.lists, self.steps = data.lists_of_seed(run.L, run.m, seed, run.shortest), 0
+        self.full, self.c = run.method == "full", data.theorem_1_scale(run.L, run.n)
         self.h = STEP * run.n / self.c if self.full else RATE
         self.columns = model.Columns(self.lists)
         self.draw = self._all(run) if self.full else self._fresh(run, seed)
@@ -63,7 +56,7 @@ class OnW:
         self.crossing = np.where(self.above > 0, 0.0, np.nan)
 
     def _all(self, run: Run) -> Callable[[], model.Batch]:
-        every = enumerate_sequences(run.L, run.n)
+        every = data.enumerate_sequences(run.L, run.n)
         rank, *tensors = map(torch.from_numpy, (self.lists.rank, every.tokens, every.probability))
         batch = model.batch_of(rank, *tensors)
         return lambda: batch
@@ -142,12 +135,12 @@ def summary(run: Run, problem: OnW) -> dict[str, float]:
     settings = [Setting(run.L, run.n, m) for m in run.lengths]
     of_length = solve(settings, max_steps=run.max_steps).t_star
     exact = of_length[problem.lists.lengths - run.lengths[0]]  # [L]
-    gamma = uniform_gamma(run.L, run.n, run.lengths)
+    gamma = data.uniform_gamma(run.L, run.n, run.lengths)
     return {
         "t_star": float(problem.crossing.max()),
         "median_column_time": float(np.median(problem.crossing)),
         "exact_t_star": float(exact.max()),
         "exact_median_time": float(np.median(exact)),
         "gamma": gamma,
-        "bound": theorem_1_bound(run.L, run.m, gamma),
+        "bound": data.theorem_1_bound(run.L, run.m, gamma),
     }

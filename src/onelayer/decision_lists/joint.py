@@ -48,7 +48,7 @@ class OnWAndV:
     """W and V, float64 [L, L], on their way, until they are perfect on all sequences given.
 
     Attributes:
-        held_out: sequences that are not trained on; where there are some, perfect means on both.
+        held_out: queries that are not trained on, or None; perfect means on these, too.
         perfect: whether every query is right.
         watched: where curvature is looked at, a vector [2 L^2] to begin Lanczos' method with; then
             the way ends, too, where eta exceeds the inverse of the curvature.
@@ -58,13 +58,7 @@ class OnWAndV:
     """
 
     def __init__(
-        self,
-        W: Tensor,
-        V: Tensor,
-        queries: Queries,
-        optimiser: type[torch.optim.Optimizer],
-        eta: float,
-        held_out: Queries | None = None,
+        self, W: Tensor, V: Tensor, queries: Queries, optimiser: type, eta: float, held_out=None
     ) -> None:
         self.W, self.V, self.queries, self.held_out = W, V, queries, held_out
         self.eta, self.optimiser = eta, optimiser([W, V], lr=eta)
@@ -267,7 +261,12 @@ def small_runs(
         history = train(problem, start.steps)
         name = {"gd": "gradient descent", "adam": "Adam"}[start.optimiser]
         text = f"entries N(0, {DEVIATION:g}^2), {name}, eta {start.eta:g}"
-        key = {"start": text, **key_of(start, seed), "optimiser": name, "eta": start.eta}
+        key = {
+            "start": text,
+            **key_of(start, seed),
+            "optimiser": {"gd": "GD", "adam": "Adam"}[start.optimiser],
+            "eta": start.eta,
+        }
         histories.append(pd.DataFrame(key | dict(history)))
         last = history.iloc[-1]
         runs.append(
