@@ -96,9 +96,8 @@ def shown(near: pd.DataFrame, small: pd.DataFrame) -> pd.DataFrame:
 def draw_near(axis: plt.Axes, swept: pd.DataFrame) -> None:
     """Steps to perfect against epsilon, a colour per size."""
     limit = swept["steps"].max()
-    groups = swept.groupby(SYMBOLS, sort=False)
-    for (key, rows), colour, marker in zip(groups, PALETTE, MARKERS, strict=False):
-        L, _, m, shortest = key
+    groups = zip(swept.groupby(SYMBOLS, sort=False), PALETTE, MARKERS, strict=False)
+    for ((L, _, m, shortest), rows), colour, marker in groups:
         steps = rows["first_perfect"].fillna(1.6 * limit)  # in the grey: not perfect in time
         middle = steps.groupby(rows["epsilon"]).median()
         axis.plot(middle.index, middle, color=colour)
