@@ -211,7 +211,9 @@ def test_curvature_on_the_way_is_that_of_the_dense_hessian():
 
 @pytest.mark.parametrize("delta", [1.0, 0.5])
 def test_the_counterexample_takes_longer_than_the_bound_at_delta_1_alone(delta):
-    found = theorem_1.counterexample(delta)["t_star_to_bound_ratio"].item()
-    case = theorem_1.LISTS, theorem_1.WEIGHTS, theorem_1.LENGTH
+    row = theorem_1.counterexample(delta).iloc[0]
+    found, case = row["t_star_to_bound_ratio"], (theorem_1.LISTS, theorem_1.WEIGHTS, 3)
+    gamma = loops.gamma(theorem_1.LISTS, loops.subsets(5, 3, theorem_1.WEIGHTS))
+    assert row["gamma"] == pytest.approx(gamma, rel=1e-10)
     assert found == pytest.approx(loops.time_to_bound_ratio(*case, delta), rel=1e-3)
     assert (found > 1) == (delta == 1)

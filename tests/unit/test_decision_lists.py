@@ -243,7 +243,7 @@ def test_perfect_on_drawn_sequences_means_on_fresh_ones_too():
     near = partial(NearStart, L=12, n=4, m=2, epsilon=[5.0], seeds=[0], sequences=3)
     few, many = (joint.near_runs([near(fresh=fresh)]).iloc[0] for fresh in (1, 200))
     assert few["trained_on"] == many["trained_on"] == "3"
-    assert not many["first_perfect"] < few["first_perfect"]
+    assert not many["first_perfect"] <= few["first_perfect"]
 
 
 # Tables
