@@ -71,8 +71,8 @@ def title(solved: pd.DataFrame) -> str:
 with job(snakemake) as step:
     followed = pd.read_parquet(snakemake.input.followed)
     scores, solved = (
-        table[(table["delta"] == 1) & (table["shortest"] == table["m"])]
-        for table in map(pd.read_parquet, (snakemake.input.scores, snakemake.input.solved))
+        pd.read_parquet(snakemake.input[name]).query("shortest == m")
+        for name in ("scores", "solved")
     )
     L, n, m = followed[["L", "n", "m"]].iloc[0]
     figure = plt.figure(figsize=(MIDDLE, 5))
@@ -80,7 +80,7 @@ with job(snakemake) as step:
     scores = scores.query(f"L == {L} and n == {n} and m == {m}")
     draw_matrices(upper.subplots(1, scores["method"].nunique(), squeeze=False)[0], scores, m)
     left, right = lower.subplots(1, 2)
-    solved = solved.query(f"L == {L} and n == {n} and t_star > 0")
+    solved = solved.query(f"L == {L} and n == {n} and delta == 1 and t_star > 0")
     path = followed.query(f"L == {L} and n == {n} and m == {m}")
     draw_scores(left, path, solved.query(f"m == {m}")["separation"].iloc[0], m)
     draw_staircase(right, solved)

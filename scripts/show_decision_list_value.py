@@ -12,10 +12,12 @@ PROBLEM = list(readable.WORDS)
 KEYS = [*readable.SIZES, "seed"]
 QUANTITIES = ["argmax_accuracy", "steps_to_argmax", "centred_cosine", "task_accuracy"]
 QUANTITIES += ["task_accuracy_ceiling", "loss"]
+SHOWN = {"seed": "seed", "argmax of V is P": "argmax_accuracy", "from step": "steps_to_argmax"}
+SHOWN |= {"centred cosine with P": "centred_cosine", "task accuracy": "task_accuracy"}
+SHOWN |= {"most that any V can": "task_accuracy_ceiling", "loss": "loss"}
 NOTES = [
     "The paper reports, without numbers, that uniform attention 'is sufficient to push V in the "
-    "direction of P'. Population gradient descent on V from V = 0; mean over seeds (smallest to "
-    "largest).",
+    "direction of P'. Population gradient descent on V from V = 0.",
     "Centred cosine: of V and P, each minus its mean. 'Most that any V can': at W = 0 all queries "
     "of a sequence get the same output, so no V classifies more than the most frequent label of "
     "each sequence.",
@@ -41,21 +43,8 @@ def table(last: pd.DataFrame) -> pd.DataFrame:
         all_sizes | {"quantity": "least_centred_cosine"} | worst(cosines, 1)[1],
         all_sizes | {"quantity": "largest_task_accuracy_ceiling"} | worst(ceilings, -1)[1],
     ]
-    problems = readable.long(last.rename(columns=readable.WORDS), KEYS, QUANTITIES)
+    problems = readable.long(last, KEYS, QUANTITIES)
     return tidy(pd.concat([pd.DataFrame(rows), problems]), KEYS)
-
-
-def shown(last: pd.DataFrame) -> pd.DataFrame:
-    """A row per size for readers."""
-    by_size = last.groupby(PROBLEM, sort=False)
-    sizes = readable.size_columns(last.drop_duplicates(PROBLEM)).reset_index(drop=True)
-    named = {"argmax of V is P": 3, "from step": 0, "centred cosine with P": 3}
-    named |= {"task accuracy": 3, "most that any V can": 3, "loss": 3}
-    columns = {
-        name: [readable.spread(values, digits) for _, values in by_size[quantity]]
-        for quantity, (name, digits) in zip(QUANTITIES, named.items(), strict=True)
-    }
-    return sizes.assign(seeds=by_size.size().to_list(), **columns)
 
 
 def draw(history: pd.DataFrame, last: pd.DataFrame, values: pd.DataFrame) -> plt.Figure:
@@ -100,7 +89,7 @@ with job(snakemake) as step:
     step.save_table(
         table(last),
         title="Decision lists: V trained alone under uniform attention (W = 0)",
-        shown=shown(last),
+        shown=readable.for_readers(last, SHOWN),
         notes=NOTES,
     )
     step.save_figure(draw(history, last, pd.read_parquet(snakemake.input.values)))

@@ -1,5 +1,7 @@
 """Solve Theorem 1's gradient flow exactly, in the few unknowns that decision lists leave it."""
 
+import pandas as pd
+
 from onelayer.decision_lists.theorem_1 import counterexample, follow, solve_grids
 from onelayer.job import job
 from onelayer.settings.decision_lists import Size, Theorem1
@@ -10,5 +12,5 @@ with job(snakemake) as step:
     step.save(
         solved=solve_grids(settings, shown, step.progress),
         followed=follow(shown, settings.max_steps),
-        counterexample=counterexample(),
+        counterexample=pd.concat([counterexample(delta) for delta in (1.0, 0.5)]),
     )

@@ -6,7 +6,7 @@ import torch
 
 from onelayer.decision_lists import attention, data, joint, model, reduced, theorem_1
 from onelayer.decision_lists.reduced import Setting
-from onelayer.settings.decision_lists import FullRun, SmallStart
+from onelayer.settings.decision_lists import Run, SmallStart
 from tests.oracle import decision_lists as loops
 
 CASES = [(6, 3, 1), (6, 3, 2), (7, 4, 3), (6, 6, 4), (7, 2, 2), (8, 4, "mixed")]  # L, n, m
@@ -118,8 +118,8 @@ def test_the_reduced_flow_is_the_gradient_of_the_full_problem(L, n, m):
 
 def test_a_small_full_flow_is_that_of_eulers_method_on_the_loop_loss():
     """One whole training: small steps along differences of the loss, no array in sight."""
-    run = FullRun(L=5, n=3, m=2, method="full", delta=40.0)
-    problem = attention.OnW(run, seed=0)
+    problem = attention.OnW(Run(L=5, n=3, m=2, method="full"), seed=0)
+    problem.c, problem.h = problem.c / 40, problem.h * 40  # delta = 40: the softmax is soft
     lists, permutation = loops.lists_of(problem.lists)
     V = (problem.c * problem.lists.matrix).tolist()
     distribution, W, h = loops.subsets(5, 3), [[0.0] * 5 for _ in range(5)], 1e-6
@@ -164,13 +164,56 @@ def test_lambda_max_is_the_largest_eigenvalue_of_the_dense_hessian():
 
         point = torch.cat([W.reshape(-1), V.reshape(-1)])
         dense = torch.autograd.functional.hessian(flat_loss, point)
-        found = joint.largest_eigenvalue(case.rng, W, V, case.queries)
+        vector = case.rng.standard_normal(50)
+        product = model.hessian(W, V, case.queries)(vector)
+        np.testing.assert_allclose(product, dense.numpy() @ vector, rtol=1e-9, atol=1e-9)
+        found, along = joint.largest_eigenvalue(W, V, case.queries, vector)
         assert found == pytest.approx(float(torch.linalg.eigvalsh(dense)[-1]), rel=1e-8)
+        assert along @ dense.numpy() @ along == pytest.approx(found, rel=1e-8)
+
+
+def test_queries_in_groups_add_up_to_all_of_them(monkeypatch):
+    case = Case(7, 4, 3)
+    W, V, vector = case.matrix(), case.matrix(3.0), case.rng.standard_normal(98)
+    whole = model.evaluate(W, V, case.queries), model.hessian(W, V, case.queries)(vector)
+    monkeypatch.setattr(model, "ROWS", 9)
+    parts = model.evaluate(W, V, case.queries), model.hessian(W, V, case.queries)(vector)
+    for name in ("loss", "accuracy", "W", "V"):
+        found, expected = (np.asarray(getattr(side[0], name)) for side in (parts, whole))
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+    np.testing.assert_allclose(parts[1], whole[1], atol=1e-10)
+
+
+def test_curvature_on_the_way_is_that_of_the_dense_hessian():
+    """The mean second derivative along a step, by quadrature; eigenvalues where it is looked."""
+    case = Case(5, 3, 2)
+
+    def hessian(x):
+        flat = lambda x: model.loss(x[:25].view(5, 5), x[25:].view(5, 5), case.queries)  # noqa: E731
+        return torch.autograd.functional.hessian(flat, x)
+
+    W, V = case.matrix(0.1), case.matrix(2.0)
+    problem = joint.OnWAndV(W, V, case.queries, torch.optim.SGD, 1e-2)
+    problem.watched, expected = case.rng.standard_normal(50), 0.0
+    for step in range(4):
+        problem.look()
+        x = torch.cat([problem.W.reshape(-1), problem.V.reshape(-1)]).clone()
+        if step in (1, 2):
+            expected = max(expected, float(torch.linalg.eigvalsh(hessian(x))[-1]))
+        assert problem.curvature == pytest.approx(expected, rel=1e-5)
+        g = torch.cat([problem.here.W.reshape(-1), problem.here.V.reshape(-1)])
+        problem.advance()
+        # L(x - eta g) has the second derivative g H g, weighted with 2 (1 - t) along the step.
+        nodes, weights = np.polynomial.legendre.leggauss(8)
+        along = [float(g @ hessian(x - 1e-2 * (t + 1) / 2 * g) @ g / (g @ g)) for t in nodes]
+        expected = max(expected, float((weights * (1 - nodes) / 2) @ along))
 
 
 @pytest.mark.parametrize("delta", [1.0, 0.5])
 def test_the_counterexample_takes_longer_than_the_bound_at_delta_1_alone(delta):
-    found = theorem_1.counterexample(delta)["t_star_to_bound_ratio"].item()
-    case = theorem_1.LISTS, theorem_1.WEIGHTS, theorem_1.LENGTH
+    row = theorem_1.counterexample(delta).iloc[0]
+    found, case = row["t_star_to_bound_ratio"], (theorem_1.LISTS, theorem_1.WEIGHTS, 3)
+    gamma = loops.gamma(theorem_1.LISTS, loops.subsets(5, 3, theorem_1.WEIGHTS))
+    assert row["gamma"] == pytest.approx(gamma, rel=1e-10)
     assert found == pytest.approx(loops.time_to_bound_ratio(*case, delta), rel=1e-3)
     assert (found > 1) == (delta == 1)

@@ -12,7 +12,7 @@ rule solve_decision_lists:
         "results/benchmarks/solve_decision_lists.tsv"
     conda:
         "../../envs/onelayer.yaml"
-    threads: settings.decision_lists.theorem_1.threads
+    threads: 1
     resources:
         mem_mb=lambda w, attempt: 1000 * attempt,
         runtime=lambda w, attempt: 10 * attempt,
@@ -26,77 +26,35 @@ rule solve_decision_lists:
         "../../scripts/solve_decision_lists.py"
 
 
-rule train_decision_list_attention:
+rule train_decision_lists:
     output:
-        runs="results/decision_lists/attention_runs.parquet",
-        history="results/decision_lists/attention_history.parquet",
-        scores="results/decision_lists/attention_scores.parquet",
+        attention_runs="results/decision_lists/attention_runs.parquet",
+        attention_history="results/decision_lists/attention_history.parquet",
+        attention_scores="results/decision_lists/attention_scores.parquet",
+        value_history="results/decision_lists/value_history.parquet",
+        value_ceilings="results/decision_lists/value_ceilings.parquet",
+        final_values="results/decision_lists/values.parquet",
+        joint_near="results/decision_lists/joint_near.parquet",
+        joint_small="results/decision_lists/joint_small.parquet",
+        joint_small_history="results/decision_lists/joint_small_history.parquet",
     log:
-        "results/logs/train_decision_list_attention.log",
+        "results/logs/train_decision_lists.log",
     benchmark:
-        "results/benchmarks/train_decision_list_attention.tsv"
-    conda:
-        "../../envs/onelayer.yaml"
-    threads: settings.decision_lists.attention.threads
-    resources:
-        mem_mb=lambda w, attempt: 1500 * attempt,
-        runtime=lambda w, attempt: 30 * attempt,
-    params:
-        settings=dump(settings.decision_lists.attention),
-        code=code("train_decision_list_attention"),
-    message:
-        "Train the full matrix W on decision lists"
-    script:
-        "../../scripts/train_decision_list_attention.py"
-
-
-rule train_decision_list_value:
-    output:
-        history="results/decision_lists/value_history.parquet",
-        ceilings="results/decision_lists/value_ceilings.parquet",
-        values="results/decision_lists/values.parquet",
-    log:
-        "results/logs/train_decision_list_value.log",
-    benchmark:
-        "results/benchmarks/train_decision_list_value.tsv"
-    conda:
-        "../../envs/onelayer.yaml"
-    threads: settings.decision_lists.value.threads
-    resources:
-        mem_mb=lambda w, attempt: 1500 * attempt,
-        runtime=lambda w, attempt: 30 * attempt,
-    params:
-        settings=dump(settings.decision_lists.value),
-        code=code("train_decision_list_value"),
-    message:
-        "Train V alone on decision lists, under uniform attention"
-    script:
-        "../../scripts/train_decision_list_value.py"
-
-
-rule train_decision_list_joint:
-    output:
-        near="results/decision_lists/joint_near.parquet",
-        small="results/decision_lists/joint_small.parquet",
-        small_history="results/decision_lists/joint_small_history.parquet",
-    log:
-        "results/logs/train_decision_list_joint.log",
-    benchmark:
-        "results/benchmarks/train_decision_list_joint.tsv"
+        "results/benchmarks/train_decision_lists.tsv"
     priority: 1  # the longest of this paper
     conda:
         "../../envs/onelayer.yaml"
-    threads: settings.decision_lists.joint.threads
+    threads: settings.decision_lists.threads
     resources:
         mem_mb=lambda w, attempt: 2000 * attempt,
         runtime=lambda w, attempt: 60 * attempt,
     params:
-        settings=dump(settings.decision_lists.joint),
-        code=code("train_decision_list_joint"),
+        settings=settings.decision_lists.model_dump(mode="json", exclude={"theorem_1", "shown"}),
+        code=code("train_decision_lists"),
     message:
-        "Train W and V together on decision lists"
+        "Train W, V and both on decision lists"
     script:
-        "../../scripts/train_decision_list_joint.py"
+        "../../scripts/train_decision_lists.py"
 
 
 rule show_decision_list_times:
@@ -108,12 +66,9 @@ rule show_decision_list_times:
         figure=figure("decision_lists/time_to_perfect"),
     log:
         "results/logs/show_decision_list_times.log",
-    benchmark:
-        "results/benchmarks/show_decision_list_times.tsv"
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
-    threads: 1
     params:
         code=code("show_decision_list_times"),
         caption="Time to perfect classification against the vocabulary, with Theorem 1's bound, and their ratio against delta.",
@@ -125,20 +80,17 @@ rule show_decision_list_times:
 
 rule show_decision_list_attention:
     input:
-        runs=rules.train_decision_list_attention.output.runs,
-        history=rules.train_decision_list_attention.output.history,
+        runs=rules.train_decision_lists.output.attention_runs,
+        history=rules.train_decision_lists.output.attention_history,
         followed=rules.solve_decision_lists.output.followed,
     output:
         table=table("decision_lists/attention_training"),
         figure=figure("decision_lists/accuracy_over_time"),
     log:
         "results/logs/show_decision_list_attention.log",
-    benchmark:
-        "results/benchmarks/show_decision_list_attention.tsv"
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
-    threads: 1
     params:
         code=code("show_decision_list_attention"),
         caption="Loss and accuracy on decision lists against time, W only: exact reduced flow, full flow, SGD on fresh sequences.",
@@ -150,19 +102,16 @@ rule show_decision_list_attention:
 
 rule show_decision_list_order:
     input:
-        scores=rules.train_decision_list_attention.output.scores,
+        scores=rules.train_decision_lists.output.attention_scores,
         solved=rules.solve_decision_lists.output.solved,
         followed=rules.solve_decision_lists.output.followed,
     output:
         figure=figure("decision_lists/attention_order"),
     log:
         "results/logs/show_decision_list_order.log",
-    benchmark:
-        "results/benchmarks/show_decision_list_order.tsv"
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
-    threads: 1
     params:
         code=code("show_decision_list_order"),
         caption="The learned scores W[b, a] with every query's list in order, and the staircase in which they are learned.",
@@ -174,20 +123,17 @@ rule show_decision_list_order:
 
 rule show_decision_list_value:
     input:
-        history=rules.train_decision_list_value.output.history,
-        ceilings=rules.train_decision_list_value.output.ceilings,
-        values=rules.train_decision_list_value.output.values,
+        history=rules.train_decision_lists.output.value_history,
+        ceilings=rules.train_decision_lists.output.value_ceilings,
+        values=rules.train_decision_lists.output.final_values,
     output:
         table=table("decision_lists/value_from_uniform_attention"),
         figure=figure("decision_lists/value_from_uniform_attention"),
     log:
         "results/logs/show_decision_list_value.log",
-    benchmark:
-        "results/benchmarks/show_decision_list_value.tsv"
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
-    threads: 1
     params:
         code=code("show_decision_list_value"),
         caption="V trained alone under uniform attention (W = 0): it finds the permutation and leaves the task unsolved.",
@@ -199,20 +145,17 @@ rule show_decision_list_value:
 
 rule show_decision_list_joint:
     input:
-        near=rules.train_decision_list_joint.output.near,
-        small=rules.train_decision_list_joint.output.small,
-        small_history=rules.train_decision_list_joint.output.small_history,
+        near=rules.train_decision_lists.output.joint_near,
+        small=rules.train_decision_lists.output.joint_small,
+        small_history=rules.train_decision_lists.output.joint_small_history,
     output:
         table=table("decision_lists/theorem_2"),
         figure=figure("decision_lists/joint_training"),
     log:
         "results/logs/show_decision_list_joint.log",
-    benchmark:
-        "results/benchmarks/show_decision_list_joint.tsv"
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
-    threads: 1
     params:
         code=code("show_decision_list_joint"),
         caption="W and V trained together: steps to perfect classification against the noise on V = cP, and accuracy from small random starts.",

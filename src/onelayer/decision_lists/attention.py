@@ -1,4 +1,4 @@
-"""Theorem 1 on the whole L x L matrix W, from W = 0 with V = cP.
+"""Theorem 1 on the whole L x L matrix W, from W = 0 with V = cP and c at delta = 1.
 
 `full` is the population gradient flow over all sequences (Heun's method) and so checks the
 reduction in `reduced`; `descent` is stochastic gradient descent on sequences drawn anew at every
@@ -12,19 +12,13 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from onelayer.decision_lists import model
-from onelayer.decision_lists.data import (
-    DecisionLists,
-    enumerate_sequences,
-    lists_of_seed,
-    theorem_1_bound,
-    theorem_1_scale,
-    uniform_gamma,
-)
+from onelayer.decision_lists import data, model
 from onelayer.decision_lists.reduced import STEP, Setting, solve
-from onelayer.decision_lists.training import train
+from onelayer.decision_lists.training import key_of, together, train
 from onelayer.seeds import generator
-from onelayer.settings.decision_lists import AttentionTraining, DescentRun, FullRun
+from onelayer.settings.decision_lists import AttentionTraining, Run
+
+RATE, BATCH = 0.02, 256  # of descent: learning rate, and sequences a step
 
 
 def drawn_tokens(rng: torch.Generator, L: int, n: int, batch: int) -> Tensor:
@@ -50,50 +44,40 @@ class OnW:
             interpolated linearly inside the step; NaN while it is not.
     """
 
-    def __init__(self, run: FullRun | DescentRun, seed: int) -> None:
-        self.lists: DecisionLists = lists_of_seed(run.L, run.m, seed, run.shortest)
-        self.c = theorem_1_scale(run.L, run.n, run.delta)
+    def __init__(self, run: Run, seed: int) -> None:
+        self.lists, self.steps = data.lists_of_seed(run.L, run.m, seed, run.shortest), 0
+        self.full, self.c = run.method == "full", data.theorem_1_scale(run.L, run.n)
+        self.h = STEP * run.n / self.c if self.full else RATE
         self.columns = model.Columns(self.lists)
-        rank = torch.from_numpy(self.lists.rank)
-        if run.method == "full":
-            self.h, self.move = run.step * run.n / self.c, self.heun
-            sequences = enumerate_sequences(run.L, run.n)
-            tokens, mass = map(torch.from_numpy, (sequences.tokens, sequences.probability))
-            everything = model.batch_of(rank, tokens, mass)
-            self.draw = lambda: everything
-        else:
-            self.h, self.move = run.eta, self.euler
-            key = run.L, run.n, run.m, run.delta, 0.0, run.method, seed
-            seed_of_draws = generator("decision lists, drawn", *key).integers(2**31)
-            rng = torch.Generator().manual_seed(int(seed_of_draws))
-            alike = torch.full((run.batch,), 1 / run.batch, dtype=torch.float64)
-            self.draw = lambda: model.batch_of(
-                rank, drawn_tokens(rng, run.L, run.n, run.batch), alike
-            )
+        self.draw = self._all(run) if self.full else self._fresh(run, seed)
         self.batch = self.draw()
         self.W = torch.zeros(run.L, run.L, dtype=torch.float64)
-        self.steps = 0
         self.above = self.columns.margins(self.W).numpy()
         self.crossing = np.where(self.above > 0, 0.0, np.nan)
+
+    def _all(self, run: Run) -> Callable[[], model.Batch]:
+        every = data.enumerate_sequences(run.L, run.n)
+        rank, *tensors = map(torch.from_numpy, (self.lists.rank, every.tokens, every.probability))
+        batch = model.batch_of(rank, *tensors)
+        return lambda: batch
+
+    def _fresh(self, run: Run, seed: int) -> Callable[[], model.Batch]:
+        key = "decision lists, drawn", run.L, run.n, run.m, 1.0, 0.0, run.method, seed
+        rng = torch.Generator().manual_seed(int(generator(*key).integers(2**31)))
+        rank, alike = torch.from_numpy(self.lists.rank), torch.full((BATCH,), 1 / BATCH).double()
+        return lambda: model.batch_of(rank, drawn_tokens(rng, run.L, run.n, BATCH), alike)
 
     def gradient(self, W: Tensor) -> Tensor:
         """Of the loss over the step's sequences, [L, L]."""
         return model.gradient_w(W, self.c, self.batch)
 
-    def heun(self) -> Tensor:
-        """W one step further along the gradient flow."""
-        slope = self.gradient(self.W)
-        slope = 0.5 * (slope + self.gradient(self.W - self.h * slope))
-        return self.W - self.h * slope
-
-    def euler(self) -> Tensor:
-        """W one step of gradient descent further; h is the learning rate."""
-        return self.W - self.h * self.gradient(self.W)
-
     def advance(self) -> None:
         """Take W one step further, and note which columns became right inside it."""
         self.batch = self.draw()
-        self.W = self.move()
+        slope = self.gradient(self.W)
+        if self.full:  # Heun's method; descent takes the slope at its beginning alone
+            slope = 0.5 * (slope + self.gradient(self.W - self.h * slope))
+        self.W = self.W - self.h * slope
         below, self.above = self.above, self.columns.margins(self.W).numpy()
         rose = (below <= 0) & (self.above > 0)
         inside = -below[rose] / (self.above[rose] - below[rose])
@@ -116,55 +100,47 @@ class OnW:
         }
 
 
-def train_runs(
+def attention_runs(
     settings: AttentionTraining, progress: Callable[..., Iterable] = iter
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Train every run with each of its seeds, one after the other.
 
     Returns:
-        Three tables, each beginning with `L`, `n`, `m`, `shortest`, `delta`, `method` and `seed`:
-        what each run reached (`summary`); its history (`time`, `loss`, `accuracy`, `order`,
-        `certified`); and W at the end in list order, `query`, `place` (0 for a_1, m and on for
-        other tokens), `score`.
+        Three tables, each beginning with `method`, `L`, `n`, `m`, `shortest` and `seed`: what each
+        run reached (`summary`); its history (`step`, and what `OnW.measure` says); and W at the end
+        in list order, `query`, `place` (0 for a_1, m and on for other tokens), `score`.
     """
-    runs = [(run, seed) for run in settings.runs for seed in run.seeds]
     summaries, histories, scores = [], [], []
+    runs = [(run, seed) for run in settings.runs for seed in run.seeds]
     for run, seed in progress(runs):
-        key = {"L": run.L, "n": run.n, "m": run.m, "shortest": run.lengths[0]}
-        key |= {"delta": run.delta, "method": run.method, "seed": seed}
-        problem = OnW(run, seed)
+        key, problem = {"method": run.method} | key_of(run, seed), OnW(run, seed)
         history = train(problem, run.max_steps, run.record_every)
-        summaries.append(key | summary(run, problem, history))
         histories.append(pd.DataFrame(key | dict(history)))
+        summaries.append(key | summary(run, problem) | dict(history.iloc[-1]))
         order = problem.lists.rank.argsort(axis=0, kind="stable")  # [L, query]
         score = np.take_along_axis(problem.W.numpy(), order, axis=0)
         place, query = np.indices(score.shape)
         listed = {"query": query.ravel(), "place": place.ravel(), "score": score.ravel()}
         scores.append(pd.DataFrame(key | listed))
-    together = (pd.concat(parts, ignore_index=True) for parts in (histories, scores))
-    return pd.DataFrame(summaries), *together
+    return pd.DataFrame(summaries), together(histories), together(scores)
 
 
-def summary(run: FullRun | DescentRun, problem: OnW, history: pd.DataFrame) -> dict[str, float]:
-    """What a run reached, beside the reduced flow and Theorem 1's bound.
+def summary(run: Run, problem: OnW) -> dict[str, float]:
+    """When a run was perfect, beside the reduced flow and Theorem 1's bound.
 
     Of query tokens the last decides `t_star`; fresh sequences make it late by chance, so that the
     median over tokens, `median_column_time`, is what to compare with the flow's,
     `exact_median_time`.
     """
-    step = STEP if run.method == "descent" else run.step
-    settings = [Setting(run.L, run.n, k, run.delta) for k in run.lengths]
-    of_length = solve(settings, step, max_steps=run.max_steps).t_star
+    settings = [Setting(run.L, run.n, m) for m in run.lengths]
+    of_length = solve(settings, max_steps=run.max_steps).t_star
     exact = of_length[problem.lists.lengths - run.lengths[0]]  # [L]
-    gamma = uniform_gamma(run.L, run.n, run.lengths)
-    last = history.iloc[-1]
+    gamma = data.uniform_gamma(run.L, run.n, run.lengths)
     return {
         "t_star": float(problem.crossing.max()),
         "median_column_time": float(np.median(problem.crossing)),
         "exact_t_star": float(exact.max()),
         "exact_median_time": float(np.median(exact)),
         "gamma": gamma,
-        "bound": theorem_1_bound(run.L, run.m, gamma),
-        "steps": problem.steps,
-        **last[["accuracy", "order", "certified"]],
+        "bound": data.theorem_1_bound(run.L, run.m, gamma),
     }

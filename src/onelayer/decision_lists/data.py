@@ -45,9 +45,7 @@ class DecisionLists:
     @cached_property
     def matrix(self) -> np.ndarray:
         """P, float64 [L, L]: P e_b = e_pi(b)."""
-        matrix = np.zeros((len(self.permutation),) * 2)
-        matrix[self.permutation, np.arange(len(matrix))] = 1.0
-        return matrix
+        return np.eye(len(self.permutation))[:, self.permutation]
 
     @property
     def lengths(self) -> np.ndarray:
@@ -147,36 +145,34 @@ def theorem_1_bound(L: int, M: int, gamma: float) -> float:
     return 4 * M / (np.log(L) * gamma)
 
 
-def theorem_2_scale(n: int, epsilon: float, loss: Callable[[float], float], delta: float) -> float:
-    """Theorem 2's c = 10 n^2 L_0 / delta + 4 epsilon n of one start, L_0 = L(W_0, V_0).
+def theorem_2_scale(n: int, epsilon: float, loss: Callable[[float], float]) -> float:
+    """Theorem 2's c = 10 n^2 L_0 + 4 epsilon n of one start, L_0 = L(W_0, V_0), delta = 1.
 
     `loss` is L_0 as a function of c, with V_0 = cP + the noise of that start. It falls with c, so
     that the equation has exactly one solution.
     """
 
     def excess(c: float) -> float:
-        return c - 10 * n**2 * loss(c) / delta - 4 * epsilon * n
+        return c - 10 * n**2 * loss(c) - 4 * epsilon * n
 
     return float(brentq(excess, 0.0, 1 - excess(0.0)))
 
 
-def theorem_2(n: int, m: int, epsilon: float, loss: float, lambda_max: float) -> dict[str, float]:
-    """Theorem 2's constants of one start, and whether its hypotheses hold there.
-
-    `loss` is L_0 = L(W_0, V_0); `lambda_max` the largest eigenvalue of the Hessian in (W, V).
+def theorem_2(n: int, m: int, epsilon: float, loss: float, eta: float) -> dict[str, float]:
+    """Theorem 2's constants of one start with loss L_0 = L(W_0, V_0), and whether it promises.
 
     Returns:
         `starting_loss`, L_0; `largest_a` = L_0 - 6 epsilon / n and `least_a` =
-        sqrt(4 m L_0 / epsilon), between which A must be; `first_step` and `last_step` of the window
-        [2 m L_0 / (A^2 eta), epsilon / (2 eta)] of T with eta = 1 / lambda_max and the largest A,
-        which makes it widest; `holds`, whether some positive A meets both conditions.
+        sqrt(4 m L_0 / epsilon), between which A must be; `holds`, whether some positive A is;
+        `first_step` and `last_step` of the window [2 m L_0 / (A^2 eta), epsilon / (2 eta)] of T
+        with the largest A, which makes it widest.
     """
     largest, least = loss - 6 * epsilon / n, float(np.sqrt(4 * m * loss / epsilon))
     return {
         "starting_loss": loss,
         "largest_a": largest,
         "least_a": least,
-        "first_step": 2 * m * loss * lambda_max / largest**2 if largest > 0 else float("nan"),
-        "last_step": epsilon * lambda_max / 2,
         "holds": largest > least,
+        "first_step": 2 * m * loss / (largest**2 * eta) if largest > 0 else float("nan"),
+        "last_step": epsilon / (2 * eta),
     }

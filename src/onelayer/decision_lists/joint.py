@@ -12,41 +12,75 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from torch import Tensor
 
 from onelayer.decision_lists import data
-from onelayer.decision_lists.model import Columns, Queries, evaluate, loss, queries_of
-from onelayer.decision_lists.training import train
+from onelayer.decision_lists.model import Columns, Queries, evaluate, hessian, loss, queries_of
+from onelayer.decision_lists.training import key_of, together, train
 from onelayer.seeds import generator
-from onelayer.settings.decision_lists import ListedSize, NearStart, ValueTraining
+from onelayer.settings.decision_lists import NearStart, SmallStart, ValueTraining
 
-EIGENVALUE_TOLERANCE = 1e-8  # of lambda_max, relative
+DEVIATION = 0.01  # standard deviation of the entries of small starts
 Progress = Callable[..., Iterable]
 
 
-class OnWAndV:
-    """W and V, float64 [L, L], on their way.
+class OnV:
+    """V on its way from 0 by gradient descent, attention held uniform by W = 0; never stops."""
 
-    With `held_out`, sequences that are not trained on, perfect means on both.
+    def __init__(self, lists: data.DecisionLists, queries: Queries, eta: float) -> None:
+        self.lists, self.queries, self.eta = lists, queries, eta
+        self.W, self.V = torch.zeros(2, len(lists.lists), len(lists.lists), dtype=torch.float64)
+
+    def look(self) -> bool:
+        """Never stop."""
+        self.here = evaluate(self.W, self.V, self.queries, of_w=False)
+        return False
+
+    def measure(self) -> dict[str, float]:
+        """Loss, strict accuracy of the label, and how far V has the direction of P."""
+        direction = beside_permutation(self.V.numpy(), self.lists)
+        return {"loss": self.here.loss, "accuracy": self.here.accuracy} | direction
+
+    def advance(self) -> None:
+        """Take one step on V."""
+        # Labels of tokens that all lists treat alike tie but for rounding, which optim.SGD changes.
+        self.V -= self.eta * self.here.V
+
+
+class OnWAndV:
+    """W and V, float64 [L, L], on their way, until they are perfect on all sequences given.
+
+    Attributes:
+        held_out: queries that are not trained on, or None; perfect means on these, too.
+        perfect: whether every query is right.
+        watched: where curvature is looked at, a vector [2 L^2] to begin Lanczos' method with; then
+            the way ends, too, where eta exceeds the inverse of the curvature.
+        curvature: the largest second derivative of the loss met so far, a lower bound of the
+            largest eigenvalue of its Hessian on the way: of every step the mean along it, and after
+            1, 2, 4, 8, ... steps and at the end the largest eigenvalue there.
     """
 
     def __init__(
-        self,
-        W: Tensor,
-        V: Tensor,
-        queries: Queries,
-        optimiser: torch.optim.Optimizer | None = None,
-        held_out: Queries | None = None,
+        self, W: Tensor, V: Tensor, queries: Queries, optimiser: type, eta: float, held_out=None
     ) -> None:
-        self.W, self.V, self.queries = W, V, queries
-        self.optimiser, self.held_out = optimiser, held_out
-        self.perfect = False
+        self.W, self.V, self.queries, self.held_out = W, V, queries, held_out
+        self.eta, self.optimiser = eta, optimiser([W, V], lr=eta)
+        self.here = evaluate(W, V, queries)
+        self.watched: np.ndarray | None = None
+        self.curvature, self.steps = 0.0, 0
 
     def look(self) -> bool:
-        """Whether every query is right."""
-        self.here = evaluate(self.W, self.V, self.queries)
+        """Whether every query is right, or eta was too large."""
         # Weights sum to 1 only up to rounding; one wrong row weighs far more than 1e-9.
         self.perfect = self.here.accuracy > 1 - 1e-9
         if self.perfect and self.held_out is not None:
             self.perfect = evaluate(self.W, self.V, self.held_out).accuracy > 1 - 1e-9
-        return self.perfect
+        doubled = self.steps & (self.steps - 1) == 0 < self.steps
+        if self.watched is not None and (doubled or self.perfect) and not self._too_fast():
+            point = self.W, self.V, self.queries
+            value, self.watched = largest_eigenvalue(*point, self.watched, 1e-3)
+            self.curvature = max(self.curvature, value)
+        return self.perfect or self._too_fast()
+
+    def _too_fast(self) -> bool:
+        return self.watched is not None and self.eta * self.curvature > 1
 
     def measure(self) -> dict[str, float]:
         """Loss, and strict accuracy of the label."""
@@ -54,31 +88,16 @@ class OnWAndV:
 
     def advance(self) -> None:
         """Take one step."""
-        self.W.grad, self.V.grad = self.here.W, self.here.V
+        before = self.here
+        self.W.grad, self.V.grad = before.W, before.V
         self.optimiser.step()
-
-
-class ValueAlone(OnWAndV):
-    """V on its way from 0, attention held uniform by W = 0; trained to the end."""
-
-    def __init__(self, lists: data.DecisionLists, queries: Queries, eta: float) -> None:
-        W, V = torch.zeros(2, len(lists.lists), len(lists.lists), dtype=torch.float64)
-        super().__init__(W, V, queries)
-        self.lists, self.eta = lists, eta
-
-    def look(self) -> bool:
-        """Never stop."""
-        super().look()
-        return False
-
-    def measure(self) -> dict[str, float]:
-        """Loss, strict accuracy of the label, and how far V has the direction of P."""
-        return super().measure() | beside_permutation(self.V.numpy(), self.lists)
-
-    def advance(self) -> None:
-        """Take one step on V."""
-        # Labels of tokens that all lists treat alike tie but for rounding, which optim.SGD changes.
-        self.V -= self.eta * self.here.V
+        self.here = evaluate(self.W, self.V, self.queries)
+        self.steps += 1
+        if self.watched is not None:
+            squared = float(before.W.square().sum() + before.V.square().sum())
+            # L(x - eta g) = L(x) - eta |g|^2 + (eta |g|)^2 / 2 times the mean along the step.
+            excess = self.here.loss - before.loss + self.eta * squared
+            self.curvature = max(self.curvature, 2 * excess / (self.eta**2 * squared))
 
 
 def beside_permutation(V: np.ndarray, lists: data.DecisionLists) -> dict[str, float]:
@@ -110,28 +129,16 @@ def uniform_attention_ceiling(lists: data.DecisionLists, sequences: data.Sequenc
     return float((sequences.probability * votes.max(axis=1)).sum() / n)
 
 
-def largest_eigenvalue(rng: np.random.Generator, W: Tensor, V: Tensor, queries: Queries) -> float:
-    """Theorem 2's lambda_max of the Hessian of the loss at one (W, V), by Lanczos' method.
+def largest_eigenvalue(
+    W: Tensor, V: Tensor, queries: Queries, vector: np.ndarray, tolerance: float = 1e-5
+) -> tuple[float, np.ndarray]:
+    """Largest eigenvalue of the loss's Hessian in (W, V), and its vector, by Lanczos' method.
 
-    The paper does not say where lambda_max is taken; the start (W_0, V_0) is ours.
+    `vector` [2 L^2] is where to begin; `tolerance` is the eigenvector's: the value's is its square.
     """
-    point = [W.clone().requires_grad_(), V.clone().requires_grad_()]
-    gradient = torch.autograd.grad(loss(*point, queries), point, create_graph=True)
-    flat = torch.cat([part.reshape(-1) for part in gradient])
-
-    def product(vector: np.ndarray) -> np.ndarray:
-        along = torch.from_numpy(vector.ravel())
-        parts = torch.autograd.grad(flat, point, along, retain_graph=True)
-        return torch.cat([part.reshape(-1) for part in parts]).numpy()
-
-    hessian = LinearOperator((len(flat),) * 2, matvec=product, dtype=np.float64)
-    how = {"v0": rng.standard_normal(len(flat)), "tol": EIGENVALUE_TOLERANCE}
-    return float(eigsh(hessian, k=1, which="LA", return_eigenvectors=False, **how)[0])
-
-
-def key_of(size: ListedSize, seed: int) -> dict[str, int]:
-    """What rows begin with."""
-    return {"L": size.L, "n": size.n, "m": size.m, "seed": seed, "shortest": size.lengths[0]}
+    product = LinearOperator((len(vector),) * 2, hessian(W, V, queries), dtype=np.float64)
+    values, vectors = eigsh(product, k=1, which="LA", v0=vector, tol=tolerance)
+    return float(values[0]), vectors[:, 0]
 
 
 def value_runs(
@@ -140,17 +147,16 @@ def value_runs(
     """V alone, from 0, under uniform attention, for every size and seed.
 
     Returns:
-        Three tables, each beginning with `L`, `n`, `m`, `seed` and `shortest`: the history (`step`
-        and `ValueAlone.measure`); `task_accuracy_ceiling`; and V at the end with its rows in the
-        order of pi, so that P is the diagonal: `row`, `column`, `value`.
+        Three tables, each beginning with `L`, `n`, `m`, `shortest` and `seed`: the history (`step`
+        and `OnV.measure`); `task_accuracy_ceiling`; and V at the end with its rows in the order of
+        pi, so that P is the diagonal: `row`, `column`, `value`.
     """
     histories, ceilings, values = [], [], []
-    for size, seed in progress(
-        [(size, seed) for size in settings.sizes for seed in settings.seeds]
-    ):
+    runs = [(size, seed) for size in settings.sizes for seed in settings.seeds]
+    for size, seed in progress(runs):
         key, lists = key_of(size, seed), data.lists_of_seed(size.L, size.m, seed, size.shortest)
         sequences = data.enumerate_sequences(size.L, size.n)
-        problem = ValueAlone(lists, queries_of(lists, sequences), settings.eta)
+        problem = OnV(lists, queries_of(lists, sequences), settings.eta)
         history = train(problem, settings.steps, settings.record_every)
         histories.append(pd.DataFrame(key | dict(history)))
         ceiling = uniform_attention_ceiling(lists, sequences)
@@ -159,99 +165,108 @@ def value_runs(
         row, column = np.indices(V.shape)
         places = {"row": row.ravel(), "column": column.ravel(), "value": V.ravel()}
         values.append(pd.DataFrame(key | places))
-    history, value = (pd.concat(parts, ignore_index=True) for parts in (histories, values))
-    return history, pd.DataFrame(ceilings), value
+    return together(histories), pd.DataFrame(ceilings), together(values)
 
 
 def near_runs(starts: Iterable[NearStart], progress: Progress = iter) -> pd.DataFrame:
     """W and V from W = 0 and V within epsilon / 2 of cP: one run per start, epsilon and seed.
 
-    Theorem 2's c and hypotheses are those of each run's own start. The learning rate is 1 /
-    lambda_max with lambda_max taken there; that is ours.
+    Theorem 2's c and hypotheses are those of each run's own start, and so is the learning rate 1 /
+    lambda_max: the paper does not say where lambda_max is taken. Where the theorem promises a
+    perfect step, the rate is halved until it is at most the inverse of all curvature on the way.
 
     Returns:
-        `start` (in words), `L`, `n`, `m`, `seed`, `shortest`, `scale`, `epsilon`, `delta`,
-        `trained_on` (`all` or a number), `steps` (at most), `c`, `lambda_max`, what
-        `data.theorem_2` returns, `first_perfect` (step; NaN where none was) and `accuracy` at the
-        end.
+        `start` (in words), `L`, `n`, `m`, `shortest`, `seed`, `epsilon`, `trained_on` (`all` or a
+        number), `c`, `lambda_max` (at the start), what `data.theorem_2` says, `steps` (at most),
+        `eta_times_curvature` (largest on the way, where it was watched), `first_perfect` (step, NaN
+        if none) and `accuracy` at the end.
     """
-    runs = [(s, epsilon, seed) for s in starts for epsilon in s.epsilon for seed in s.seeds]
+    runs = [(start, e, seed) for start in starts for e in start.epsilon for seed in start.seeds]
     return pd.DataFrame([near_run(*run) for run in progress(runs)])
 
 
-def near_run(start: NearStart, epsilon: float, seed: int) -> dict[str, object]:
+def near_run(start: NearStart, epsilon: float, seed: int) -> dict:
     """One row of `near_runs`."""
     L, n, m = start.L, start.n, start.m
     lists = data.lists_of_seed(L, m, seed, start.shortest)
-
-    def drawn(purpose: str, count: int) -> Queries:
-        rng = generator("decision lists", purpose, L, n, m, seed)
-        return queries_of(lists, data.sample_sequences(rng, L, n, count))
-
-    held_out = None
-    if start.sequences is None:
-        queries = queries_of(lists, data.enumerate_sequences(L, n))
-    else:
-        queries, held_out = drawn("trained on", start.sequences), drawn("fresh", start.fresh)
-    rng = generator("decision lists, near", L, n, m, seed, start.scale, epsilon)
+    queries, held_out = near_queries(start, lists, seed)
+    rng = generator("decision lists, near", L, n, m, seed, "theorem_2", epsilon)
     noise = torch.from_numpy(rng.uniform(-epsilon / 2, epsilon / 2, (L, L)))
-    W, P = torch.zeros_like(noise), torch.from_numpy(lists.matrix)
+    zero, P = torch.zeros_like(noise), torch.from_numpy(lists.matrix)
 
     def loss_with(c: float) -> float:
-        return float(loss(W, c * P + noise, queries))
+        return float(loss(zero, c * P + noise, queries))
 
-    c = data.theorem_1_scale(L, n, start.delta)
-    if start.scale == "theorem_2":
-        c = data.theorem_2_scale(n, epsilon, loss_with, start.delta)
+    c = data.theorem_2_scale(n, epsilon, loss_with)
     V = c * P + noise
-    lambda_max = largest_eigenvalue(rng, W, V, queries)
-    theorem = data.theorem_2(n, m, epsilon, loss_with(c), lambda_max)
-    optimiser = torch.optim.SGD([W, V], lr=1 / lambda_max)
-    problem = OnWAndV(W, V, queries, optimiser, held_out)
-    last = train(problem, start.steps).iloc[-1]
-    text = f"near cP, c of {start.scale.replace('theorem_', 'Theorem ')}, epsilon {epsilon:g}"
-    text += f", delta {start.delta:g}" if start.delta != 1 else ""
-    text += f", {start.sequences} sequences" if start.sequences else ""
+    lambda_max, vector = largest_eigenvalue(zero, V, queries, rng.standard_normal(2 * L**2))
+    eta, steps = 1 / lambda_max, start.steps
+    while True:
+        theorem = data.theorem_2(n, m, epsilon, loss_with(c), eta)
+        problem = OnWAndV(zero.clone(), V.clone(), queries, torch.optim.SGD, eta, held_out)
+        problem.watched = vector if theorem["holds"] else None
+        last = train(problem, steps).iloc[-1]
+        if not eta * problem.curvature > 1:
+            break
+        eta, steps = eta / 2, 2 * steps
+    text = f"near cP, c of Theorem 2, epsilon {epsilon:g}"
     return {
-        "start": text,
+        "start": text + (f", {start.sequences} sequences" if start.sequences else ""),
         **key_of(start, seed),
-        "scale": start.scale,
         "epsilon": epsilon,
-        "delta": start.delta,
         "trained_on": str(start.sequences or "all"),
-        "steps": start.steps,
         "c": c,
         "lambda_max": lambda_max,
         **theorem,
+        "steps": steps,
+        "eta_times_curvature": eta * problem.curvature if theorem["holds"] else np.nan,
         "first_perfect": last["step"] if problem.perfect else np.nan,
         "accuracy": last["accuracy"],
     }
 
 
-def small_runs(starts: Iterable, progress: Progress = iter) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """W and V from entries drawn from N(0, deviation^2), one run per `SmallStart` and seed.
+def near_queries(
+    start: NearStart, lists: data.DecisionLists, seed: int
+) -> tuple[Queries, Queries | None]:
+    """What a run is trained on, all sequences or some; and in that case fresh ones."""
+    if start.sequences is None:
+        return queries_of(lists, data.enumerate_sequences(start.L, start.n)), None
+    drawn = []
+    for purpose, count in (("trained on", start.sequences), ("fresh", start.fresh)):
+        rng = generator("decision lists", purpose, start.L, start.n, start.m, seed)
+        drawn.append(queries_of(lists, data.sample_sequences(rng, start.L, start.n, count)))
+    return drawn[0], drawn[1]
+
+
+def small_runs(
+    starts: Iterable[SmallStart], progress: Progress = iter
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """W and V from entries drawn from N(0, DEVIATION^2), one run per start and seed.
 
     Returns:
-        Runs: `start` (in words), `L`, `n`, `m`, `seed`, `shortest`, `optimiser`, `eta`,
-        `deviation`, `first_perfect`, and at the end (the first perfect step, where there is one)
-        `accuracy`, `order` of W, `argmax_accuracy` and `centred_cosine` of V; and their histories
-        with `step`, `loss`, `accuracy`.
+        Runs: `start` (in words), `L`, `n`, `m`, `shortest`, `seed`, `optimiser`, `eta`,
+        `first_perfect`, and at the end (the first perfect step, where there is one) `accuracy`,
+        `order` of W, `argmax_accuracy` and `centred_cosine` of V; and their histories with `step`,
+        `loss`, `accuracy`.
     """
     runs, histories = [], []
     for start, seed in progress([(s, seed) for s in starts for seed in s.seeds]):
         lists = data.lists_of_seed(start.L, start.m, seed, start.shortest)
         queries = queries_of(lists, data.enumerate_sequences(start.L, start.n))
-        purpose = "decision lists, small", start.L, start.n, start.m, seed, start.deviation
-        W, V = torch.from_numpy(
-            generator(*purpose).normal(0.0, start.deviation, (2, start.L, start.L))
-        )
+        purpose = "decision lists, small", start.L, start.n, start.m, seed, DEVIATION
+        normal = generator(*purpose).normal(0.0, DEVIATION, (2, start.L, start.L))
+        W, V = torch.from_numpy(normal)
         optimiser = {"gd": torch.optim.SGD, "adam": torch.optim.Adam}[start.optimiser]
-        problem = OnWAndV(W, V, queries, optimiser([W, V], lr=start.eta))
+        problem = OnWAndV(W, V, queries, optimiser, start.eta)
         history = train(problem, start.steps)
         name = {"gd": "gradient descent", "adam": "Adam"}[start.optimiser]
-        text = f"entries N(0, {start.deviation:g}^2), {name}, eta {start.eta:g}"
-        key = {"start": text} | key_of(start, seed)
-        key |= start.model_dump(include={"optimiser", "eta", "deviation"})
+        text = f"entries N(0, {DEVIATION:g}^2), {name}, eta {start.eta:g}"
+        key = {
+            "start": text,
+            **key_of(start, seed),
+            "optimiser": {"gd": "GD", "adam": "Adam"}[start.optimiser],
+            "eta": start.eta,
+        }
         histories.append(pd.DataFrame(key | dict(history)))
         last = history.iloc[-1]
         runs.append(
@@ -260,4 +275,4 @@ def small_runs(starts: Iterable, progress: Progress = iter) -> tuple[pd.DataFram
             | {"accuracy": last["accuracy"], "order": Columns(lists).order(W)}
             | beside_permutation(V.numpy(), lists)
         )
-    return pd.DataFrame(runs), pd.concat(histories, ignore_index=True)
+    return pd.DataFrame(runs), together(histories)

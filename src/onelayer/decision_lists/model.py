@@ -7,13 +7,16 @@ the present token b has the logit c p_b at its own image pi(b), every absent tok
 Shapes: S sequences of n tokens, Q = S n queries.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from onelayer.decision_lists.data import PADDING, DecisionLists, Sequences
+
+ROWS = 8192  # queries that are evaluated at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +123,11 @@ class Queries:
     label: Tensor  # int64 [Q, 1], pi(b*)
     weight: Tensor  # float64 [Q, 1], probability of the sequence divided by n; sums to 1
 
+    def split(self) -> list["Queries"]:
+        """Rows in groups that a processor's cache holds: twice as fast."""
+        columns = (getattr(self, field.name).split(ROWS) for field in fields(self))
+        return [Queries(*group) for group in zip(*columns, strict=True)]
+
 
 def queries_of(lists: DecisionLists, sequences: Sequences) -> Queries:
     """Lay sequences out for `loss` and `evaluate`."""
@@ -159,12 +167,17 @@ class Evaluation:
     V: Tensor  # [L, L], the gradient
 
 
-def evaluate(W: Tensor, V: Tensor, queries: Queries) -> Evaluation:
+def evaluate(W: Tensor, V: Tensor, queries: Queries, of_w: bool = True) -> Evaluation:
     """Loss, label accuracy and closed-form gradients for (W, V), all in one pass.
 
     With r = f - y: d loss/dV = r p^T, d loss/dp = V^T r, and d loss/dW[b, a] =
-    p_b (dp_b - sum_k p_k dp_k).
+    p_b (dp_b - sum_k p_k dp_k). Without `of_w` the gradient for W is left out.
     """
+    parts = [_evaluate(W, V, rows, of_w) for rows in queries.split()]
+    return Evaluation(*map(sum, zip(*parts, strict=True)))
+
+
+def _evaluate(W: Tensor, V: Tensor, queries: Queries, of_w: bool) -> tuple:
     p, logits = forward(W, V, queries)
     of_label = logits.gather(1, queries.label)
     others = logits.scatter(1, queries.label, -torch.inf).amax(dim=1, keepdim=True)
@@ -172,11 +185,42 @@ def evaluate(W: Tensor, V: Tensor, queries: Queries) -> Evaluation:
     residual = (logits - total).exp_()
     residual.scatter_add_(1, queries.label, -torch.ones_like(of_label))
     residual *= queries.weight
-    of_p = residual @ V
-    of_scores = p * (of_p - (p * of_p).sum(dim=1, keepdim=True))
-    return Evaluation(
-        loss=float((queries.weight * (total - of_label)).sum()),
-        accuracy=float((queries.weight * (of_label > others)).sum()),
-        W=torch.zeros_like(W).index_add_(0, queries.query, of_scores).T,
-        V=residual.T @ p,
-    )
+    gradient = torch.zeros_like(W)
+    if of_w:
+        of_p = residual @ V
+        of_scores = p * (of_p - (p * of_p).sum(dim=1, keepdim=True))
+        gradient = gradient.index_add_(0, queries.query, of_scores).T
+    loss = float((queries.weight * (total - of_label)).sum())
+    accuracy = float((queries.weight * (of_label > others)).sum())
+    return loss, accuracy, gradient, residual.T @ p
+
+
+def hessian(W: Tensor, V: Tensor, queries: Queries) -> Callable[[np.ndarray], np.ndarray]:
+    """The Hessian of the loss in (W, V) at one point, as its product with a vector [2 L^2].
+
+    It is the derivative of `evaluate`'s gradients along the vector, term by term.
+    """
+    products = [_hessian(W, V, rows) for rows in queries.split()]
+    return lambda vector: sum(product(vector) for product in products)
+
+
+def _hessian(W: Tensor, V: Tensor, queries: Queries) -> Callable[[np.ndarray], np.ndarray]:
+    p, logits = forward(W, V, queries)
+    f = logits.softmax(dim=1)
+    r = f.scatter_add(1, queries.label, -torch.ones_like(queries.weight)) * queries.weight
+    of_p = r @ V
+    of_p -= (p * of_p).sum(dim=1, keepdim=True)
+
+    def product(vector: np.ndarray) -> np.ndarray:
+        along_w, along_v = torch.from_numpy(vector.reshape(2, *W.shape))
+        dp = p * along_w.T.index_select(0, queries.query)
+        dp -= p * dp.sum(dim=1, keepdim=True)
+        dr = (dp @ V.T).addmm_(p, along_v.T).mul_(f)
+        dr.sub_(f * dr.sum(dim=1, keepdim=True)).mul_(queries.weight)
+        d_of_p = (dr @ V).addmm_(r, along_v)
+        d_of_p -= (dp * of_p + p * d_of_p).sum(dim=1, keepdim=True)
+        d_scores = (dp * of_p).addcmul_(p, d_of_p)
+        d_w = torch.zeros_like(W).index_add_(0, queries.query, d_scores).T
+        return torch.stack([d_w, dr.T @ p + r.T @ dp]).numpy().ravel()
+
+    return product

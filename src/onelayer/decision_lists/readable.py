@@ -19,8 +19,9 @@ GAMMA_AND_DELTA = (
 
 
 def long(runs: pd.DataFrame, keys: Sequence[str], quantities: Sequence[str]) -> pd.DataFrame:
-    """A row for each run and quantity; what has no number was not reached."""
-    rows = runs.set_index(list(keys))[list(quantities)].stack(future_stack=True)  # noqa: PD013 - run by run
+    """A row for each run and quantity, with key columns in words; no number was not reached."""
+    runs = runs.rename(columns=WORDS).set_index(list(keys))[list(quantities)]
+    rows = runs.stack(future_stack=True)  # noqa: PD013 - run by run
     rows = rows.rename_axis([*keys, "quantity"]).rename("value").reset_index()
     for key in rows.select_dtypes(float).columns.drop("value"):
         rows[key] = rows[key].map("{:g}".format)  # beside rows of all sizes, whose key is `all`
@@ -33,8 +34,7 @@ def largest_ratio(times: pd.Series, bounds: pd.Series) -> dict[str, object]:
     One above its bound decides, whatever became of those that were not perfect in time.
     """
     ratios = times / bounds
-    known = times.notna().all() or ratios.max() > 1
-    state = "" if known else "not reached"
+    state = "" if times.notna().all() or ratios.max() > 1 else "not reached"
     return {"value": ratios.max(), "n": len(ratios), "published": 1.0, "state": state}
 
 
@@ -43,18 +43,29 @@ def lists(m: int, shortest: int) -> int | str:
     return m if shortest == m else f"{shortest} to {m}"
 
 
+def for_readers(runs: pd.DataFrame, columns: dict[str, str]) -> pd.DataFrame:
+    """A row per run for readers: its size, then `columns`, quantities by name."""
+    of_runs = {name: runs[quantity] for name, quantity in columns.items()}
+    texts = {k: significant(v, 4) if v.dtype == float else v for k, v in of_runs.items()}
+    return size_columns(runs).assign(**texts)
+
+
 def size_columns(runs: pd.DataFrame) -> pd.DataFrame:
     """The first columns for readers, of runs with `L`, `n`, `m` and `shortest`."""
     lengths = [lists(m, shortest) for m, shortest in zip(runs["m"], runs["shortest"], strict=True)]
     return runs[["L", "n"]].assign(m=lengths)
 
 
-def significant(value: float, digits: int = 3) -> str:
-    """A number with so many significant digits and no exponent; a dash where there is none."""
-    if not np.isfinite(value):
-        return EMPTY
-    decimals = digits - 1 - int(np.floor(np.log10(abs(value)))) if value else 0
-    return f"{value:,.{max(decimals, 0)}f}"
+def significant(values: pd.Series, digits: int = 3) -> pd.Series:
+    """Numbers with so many significant digits and no exponent; a dash where there is none."""
+
+    def text(value: float) -> str:
+        if not np.isfinite(value):
+            return EMPTY
+        decimals = digits - 1 - int(np.floor(np.log10(abs(value)))) if value else 0
+        return f"{value:,.{max(decimals, 0)}f}"
+
+    return values.map(text)
 
 
 def spread(values: pd.Series, digits: int) -> str:

@@ -139,7 +139,6 @@ class Solved:
     """Time from which on (up to t*) a slot exceeds all that it must: the staircase, of which t* is
     the largest; 0 where it has no rival; float64 [B, K]."""
     scores: np.ndarray  # W[., a] just after t*, float64 [B, K]
-    steps: np.ndarray  # Heun steps taken, int64 [B]
 
 
 def solve(settings: Sequence[Setting], step: float = STEP, max_steps: int = 1_000_000) -> Solved:
@@ -151,7 +150,6 @@ def solve(settings: Sequence[Setting], step: float = STEP, max_steps: int = 1_00
     everything = reduced_flow(settings)
     K, B = everything.members.shape
     crossing, scores = np.full((K, B), np.nan), np.zeros((K, B))
-    steps = np.zeros(B, dtype=np.int64)
     at_rest = everything.margins(scores)
     active = np.arange(B)[(at_rest <= 0).any(axis=0)]  # where nothing competes, all is right
 
@@ -173,12 +171,12 @@ def solve(settings: Sequence[Setting], step: float = STEP, max_steps: int = 1_00
         crossing[slot, active[column]] = h[column] * (taken - 1 - old / (new - old))
         done = (above > 0).all(axis=0)
         if done.any():
-            scores[:, active], steps[active[done]] = now, taken
+            scores[:, active] = now
             active = active[~done]
             flow, h, now, above = restrict()
-    scores[:, active], steps[active], crossing[:, active] = now, max_steps, np.nan
+    scores[:, active], crossing[:, active] = now, np.nan
     crossing = np.where(np.isinf(at_rest), 0.0, crossing)
-    return Solved(crossing.max(axis=0), crossing.T, scores.T, steps)
+    return Solved(crossing.max(axis=0), crossing.T, scores.T)
 
 
 def trajectories(settings: Sequence[Setting], t_star: np.ndarray) -> dict[str, np.ndarray]:

@@ -8,13 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.integrate import solve_ivp
 
-from onelayer.decision_lists.data import (
-    dealt_lengths,
-    enumerate_sequences,
-    theorem_1_bound,
-    theorem_1_scale,
-    uniform_gamma,
-)
+from onelayer.decision_lists import data
 from onelayer.decision_lists.reduced import STEP, Flow, Setting, solve, trajectories
 from onelayer.errors import OnelayerError
 from onelayer.settings.decision_lists import Size, Theorem1
@@ -26,10 +20,9 @@ def solve_grids(
     """Every setting of the grids and every size shown, a row each, solved once.
 
     Returns:
-        `L`, `n`, `m`, `shortest` (m where all lists have m), `delta`, `c`, `t_star`, `gamma`,
-        `bound`, `t_star_to_bound_ratio`, `t_star_gamma_log_l`, `order` (share of adjacent list
-        pairs in the right order; 1 if the list has no pair), `steps` and `separation` (list of m
-        times, a_1 first).
+        `L`, `n`, `m`, `delta`, `shortest` (m where all lists have m), what `beside_bound` says,
+        `order` (share of adjacent list pairs in the right order; 1 if the list has no pair) and
+        `separation` (list of m times, a_1 first).
     """
     grids = [
         (starmap(Setting, product(g.L, g.n, g.m, g.delta)), g.step, g.shortest)
@@ -51,10 +44,10 @@ def _table(settings: Sequence[Setting], step: float, max_steps: int) -> pd.DataF
     flow, rows = solve(settings, step, max_steps), []
     for place, setting in enumerate(settings):
         pairs = -np.diff(flow.scores[place, : setting.m]) > 0
-        gamma = uniform_gamma(setting.L, setting.n, [setting.m])
-        row = vars(setting) | {"shortest": setting.m, "c": setting.c}
+        gamma = data.uniform_gamma(setting.L, setting.n, [setting.m])
+        row = vars(setting) | {"shortest": setting.m}
         row |= beside_bound(setting.L, setting.m, flow.t_star[place], gamma)
-        row |= {"order": float(pairs.mean()) if len(pairs) else 1.0, "steps": flow.steps[place]}
+        row["order"] = float(pairs.mean()) if len(pairs) else 1.0
         rows.append(row | {"separation": flow.separation[place, : setting.m].tolist()})
     return pd.DataFrame(rows)
 
@@ -67,19 +60,16 @@ def _unequal(setting: Setting, shortest: int, step: float, max_steps: int) -> pd
     """
     of_length = [replace(setting, m=m) for m in range(shortest, setting.m + 1)]
     each = _table(of_length, step, max_steps)
-    tokens = np.bincount(dealt_lengths(setting.L, shortest, setting.m))[shortest:]
+    tokens = np.bincount(data.dealt_lengths(setting.L, shortest, setting.m))[shortest:]
     t_star, gamma = each["t_star"].max(skipna=False), each["gamma"].min()
-    return each.iloc[[-1]].assign(
-        shortest=shortest,
-        **beside_bound(setting.L, setting.m, t_star, gamma),
-        order=np.average(each["order"], weights=tokens * (each["m"] - 1)),
-        steps=each["steps"].max(),
-    )
+    order = np.average(each["order"], weights=tokens * (each["m"] - 1))
+    beside = beside_bound(setting.L, setting.m, t_star, gamma)
+    return each.iloc[[-1]].assign(shortest=shortest, order=order, **beside)
 
 
 def beside_bound(L: int, M: int, t_star: float, gamma: float) -> dict[str, float]:
     """A time in units of Theorem 1's bound."""
-    bound = theorem_1_bound(L, M, gamma)
+    bound = data.theorem_1_bound(L, M, gamma)
     return {
         "t_star": t_star,
         "gamma": gamma,
@@ -112,8 +102,7 @@ def follow(sizes: Sequence[Size], max_steps: int) -> pd.DataFrame:
     for index, setting in enumerate(shown):
         columns = {name: values[:, index] for name, values in path.items()}
         columns["scores"] = columns["scores"][:, [*range(setting.m), -1]].tolist()
-        size = {"L": setting.L, "n": setting.n, "m": setting.m}
-        parts.append(pd.DataFrame(size | columns))
+        parts.append(pd.DataFrame({"L": setting.L, "n": setting.n, "m": setting.m} | columns))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -135,7 +124,7 @@ def counterexample(delta: float = 1.0) -> pd.DataFrame:
         One row, as `solve_grids` without `order`, `steps` and `separation`.
     """
     L, n, M = len(LISTS), LENGTH, max(map(len, LISTS))
-    sequences = enumerate_sequences(L, n, np.array(WEIGHTS))
+    sequences = data.enumerate_sequences(L, n, np.array(WEIGHTS))
     asked = [[s for s, tokens in enumerate(sequences.tokens) if a in tokens] for a in range(L)]
     present = np.zeros((L, len(asked[0]), L))  # [token, sequence with the query, query]
     target = np.zeros(present.shape, dtype=bool)
@@ -144,7 +133,7 @@ def counterexample(delta: float = 1.0) -> pd.DataFrame:
         present[tokens, r, a] = 1
         target[next(b for b in LISTS[a] if b in tokens), r, a] = True
     mass = sequences.probability[np.array(asked)].T / n  # P(s, s_j = a), [R, L]
-    same = [np.full(L, float(value)) for value in (theorem_1_scale(L, n, delta), L, n)]
+    same = [np.full(L, float(value)) for value in (data.theorem_1_scale(L, n, delta), L, n)]
     flow = Flow(present, mass * L, target, np.ones((L, L)), *same)
 
     def margin(_: float, scores: np.ndarray) -> float:

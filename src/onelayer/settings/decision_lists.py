@@ -15,27 +15,32 @@ LISTS = ("L", "n", "m", "shortest")  # what tells two problems apart
 Seeds = Annotated[list[Seed], Field(min_length=1), each_once()]
 
 
+def check_size(L: int, n: int, m: int, shortest: int | None) -> None:
+    """Refuse sizes that describe no problem, or one in which gamma is 0 and the bound infinite."""
+    if not 1 <= n <= L:
+        raise ValueError(f"n = {n}: a sequence has from 1 to L = {L} distinct tokens")
+    if not 1 <= m <= n:
+        raise ValueError(f"m = {m}: a list has from 1 to n = {n} tokens, to fit a sequence")
+    if m > 1 and n + m - 1 > L:  # every sequence holds one of a_1, ..., a_{m-1}
+        raise ValueError(
+            f"L = {L}: with n = {n} and m = {m} the own token never determines a label; "
+            f"allowed from L = {n + m - 1}"
+        )
+    if shortest is not None and shortest >= m:
+        raise ValueError(f"shortest = {shortest}: must be below m = {m}; null where all have m")
+
+
 class Size(Block):
     """One problem."""
 
     L: int = Field(ge=2)  # tokens in the vocabulary
     n: int = Field(ge=2)  # distinct tokens in a sequence
     m: Count  # tokens in every list
-
-    @pydantic.model_validator(mode="after")
-    def _fits(self) -> Self:
-        check_size(self.L, self.n, self.m)
-        return self
-
-
-class ListedSize(Size):
-    """One problem, whose lists may be of unequal length."""
-
     shortest: Count | None = None  # lengths from it to m, each for as many tokens; null: all m
 
     @pydantic.model_validator(mode="after")
-    def _shortest_is_shorter(self) -> Self:
-        check_shortest(self.shortest, self.m)
+    def _fits(self) -> Self:
+        check_size(self.L, self.n, self.m, self.shortest)
         return self
 
     @property
@@ -57,130 +62,84 @@ class Grid(Block):
     @pydantic.model_validator(mode="after")
     def _all_fit(self) -> Self:
         for L, n, m in product(self.L, self.n, self.m):
-            check_size(L, n, m)
-            check_shortest(self.shortest, m)
+            check_size(L, n, m, self.shortest)
         return self
 
 
-class Theorem1(Threaded):
+class Theorem1(Block):
     """The exact reduced flow on W (Theorem 1)."""
 
     grids: list[Grid] = Field(min_length=1)
     max_steps: Count  # where a flow gives up
 
 
-class _Run(ListedSize):
-    """What every training of the full matrix W has."""
+class Run(Size):
+    """Training the full matrix W with V = cP, c of Theorem 1 at delta = 1."""
 
-    delta: Positive = 1.0  # in c = 4 n log(L) / delta; ours
+    method: Literal["full", "descent"]  # population flow, or SGD on fresh sequences
     seeds: Seeds = [0]  # of lists, permutation and drawn sequences
     record_every: Count = 5  # steps between two points of the history
     max_steps: Count = 100_000  # where a run gives up
 
 
-class FullRun(_Run):
-    """Population gradient flow on W over all sequences."""
+class AttentionTraining(Block):
+    """W alone, all of it."""
 
-    method: Literal["full"]
-    step: Positive = 0.05  # of Heun's method, in units of n / c
-
-
-class DescentRun(_Run):
-    """Stochastic gradient descent on W, on fresh sequences at every step."""
-
-    method: Literal["descent"]
-    eta: Positive = 0.02  # learning rate
-    batch: Count = 256  # sequences per step
+    runs: Annotated[list[Run], each_once(*LISTS, "method")] = Field(min_length=1)
 
 
-Run = Annotated[FullRun | DescentRun, Field(discriminator="method")]
+class ValueTraining(Block):
+    """V alone at W = 0 (section II)."""
 
-
-class AttentionTraining(Threaded):
-    """Training the full matrix W with V = cP."""
-
-    runs: Annotated[list[Run], each_once(*LISTS, "delta", "method")] = Field(min_length=1)
-
-
-class ValueTraining(Threaded):
-    """Training V alone at W = 0 (section II)."""
-
-    sizes: Annotated[list[ListedSize], each_once(*LISTS)] = Field(min_length=1)
+    sizes: Annotated[list[Size], each_once(*LISTS)] = Field(min_length=1)
     seeds: Seeds  # of lists and permutation
     eta: Positive  # learning rate
     steps: Count
     record_every: Count  # steps between two points of the history
 
 
-class NearStart(ListedSize):
+class NearStart(Size):
     """W and V together, from W = 0 and V within epsilon / 2 of cP (Theorem 2)."""
 
     epsilon: Annotated[list[Positive], Field(min_length=1), each_once()]  # noise; a start each
-    scale: Literal["theorem_1", "theorem_2"] = "theorem_2"  # whose c
-    delta: Positive = 1.0  # in c; ours
     seeds: Seeds = [0, 1, 2, 3]  # of lists, permutation and noise
-    steps: Count = 200  # where training stops
+    steps: Count = 200  # where training stops; twice as many where the learning rate is halved
     sequences: Count | None = None  # drawn once and trained on; null: all sequences
     fresh: Count = 400  # where sequences are drawn: as many others must be right too
 
 
-class SmallStart(ListedSize):
+class SmallStart(Size):
     """W and V together from small random numbers, which the authors leave open."""
 
     optimiser: Literal["gd", "adam"]
     eta: Positive  # learning rate
-    deviation: Positive = 0.01  # standard deviation of the initial entries
     seeds: Seeds = [0, 1, 2, 3]  # of lists, permutation and start
     steps: Count = 300  # where training stops
 
 
-class JointTraining(Threaded):
-    """Training W and V together."""
+class JointTraining(Block):
+    """W and V together."""
 
-    near: Annotated[list[NearStart], each_once(*LISTS, "scale", "delta", "sequences")] = Field(
-        min_length=1
-    )
-    small: Annotated[list[SmallStart], each_once(*LISTS, "optimiser", "eta", "deviation")] = Field(
-        min_length=1
-    )
+    near: Annotated[list[NearStart], each_once(*LISTS, "sequences")] = Field(min_length=1)
+    small: Annotated[list[SmallStart], each_once(*LISTS, "optimiser", "eta")] = Field(min_length=1)
 
 
-class DecisionListSettings(Block):
+class DecisionListSettings(Threaded):
     """Decision lists with one-layer transformers."""
 
     theorem_1: Theorem1
     shown: list[Size] = Field(min_length=1)  # in the figures over time; the first token by token
-    attention: AttentionTraining  # W alone, all of it
-    value: ValueTraining  # V alone
-    joint: JointTraining  # both
+    attention: AttentionTraining
+    value: ValueTraining
+    joint: JointTraining
 
     @pydantic.model_validator(mode="after")
     def _shown_sizes_have_runs(self) -> Self:
-        runs = [run for run in self.attention.runs if run.delta == 1 and run.shortest is None]
-        have = {(run.L, run.n, run.m) for run in runs}
+        have = {(run.L, run.n, run.m, run.shortest) for run in self.attention.runs}
         for size in self.shown:
-            if (size.L, size.n, size.m) not in have:
+            if size.shortest or (size.L, size.n, size.m, None) not in have:
                 raise ValueError(
-                    f"shown: L {size.L}, n {size.n}, m {size.m} has no run with delta 1 in "
-                    f"attention.runs; these have: {sorted(have) or 'none'}"
+                    f"shown: L {size.L}, n {size.n}, m {size.m} has no run in attention.runs "
+                    "with lists of one length"
                 )
         return self
-
-
-def check_size(L: int, n: int, m: int) -> None:
-    """Refuse sizes that describe no problem, or one in which gamma is 0 and the bound infinite."""
-    if not 1 <= n <= L:
-        raise ValueError(f"n = {n}: a sequence has from 1 to L = {L} distinct tokens")
-    if not 1 <= m <= n:
-        raise ValueError(f"m = {m}: a list has from 1 to n = {n} tokens, to fit a sequence")
-    if m > 1 and n + m - 1 > L:  # every sequence holds one of a_1, ..., a_{m-1}
-        raise ValueError(
-            f"L = {L}: with n = {n} and m = {m} the own token never determines a label; "
-            f"allowed from L = {n + m - 1}"
-        )
-
-
-def check_shortest(shortest: int | None, m: int) -> None:
-    """Refuse a shortest list that is not shorter."""
-    if shortest is not None and shortest >= m:
-        raise ValueError(f"shortest = {shortest}: must be below m = {m}; null where all have m")
