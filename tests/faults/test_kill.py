@@ -36,8 +36,8 @@ def outputs(folder):
 
 
 def states(folder):
-    """When the states of trainings were written."""
-    return {path: path.stat().st_mtime_ns for path in folder.rglob(".state-*") if path.is_file()}
+    """Whole states of trainings; one that is being written does not count."""
+    return [path for path in folder.rglob(".state-*") if path.suffix != ".new"]
 
 
 def resumed_at(folder):
