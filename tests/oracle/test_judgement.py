@@ -45,7 +45,9 @@ def test_a_direction(low, width, null, side, matters):
     said = {"side": side, "matters": matters}
     expected = judgement.direction(low, low + width, null, **said)
     assert judged(low, low + width, null, rule="direction", **said) == expected
-    assert judge(row(low, low + width), {"rule": "direction", "null": null, **said}) == expected
+    assert (
+        judge(row(low, low + width), {"rule": "direction", "no_effect": null, **said}) == expected
+    )
 
 
 @often

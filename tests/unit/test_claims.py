@@ -80,13 +80,6 @@ def test_a_published_number_comes_from_its_csv(tmp_path):
     assert claim["published"] == 2.5
 
 
-def test_the_key_null_needs_no_quotes(tmp_path):
-    entry = ENTRY | {"rule": "direction", "side": 1, "null": 3}
-    text = yaml.safe_dump([entry]).replace("'null'", "null")
-    (tmp_path / "claims.yaml").write_text(text)
-    assert load(tmp_path / "claims.yaml", TABLES, tmp_path)[0]["null"] == 3
-
-
 def test_every_claim_is_judged_by_its_row(tmp_path):
     gap = {"row": "quantity == 'gap'", "rule": "effect", "published": 0.35}
     claims = read(

@@ -36,11 +36,11 @@ def row(value, low=nan, high=nan, null=nan, n=nan, state=""):
     ],
 )
 def test_the_interval_of_the_effect_decides(ours, published, expected):
-    assert judge(row(*ours), {"rule": "effect", "null": 1, "published": published}) == expected
+    assert judge(row(*ours), {"rule": "effect", "no_effect": 1, "published": published}) == expected
 
 
 def test_the_rows_own_null_counts_before_the_claims():
-    claim = {"rule": "effect", "null": 1, "published": 1.40}
+    claim = {"rule": "effect", "no_effect": 1, "published": 1.40}
     assert judge(row(0.974, 0.954, 0.994), claim) == "opposite"
     assert judge(row(0.974, 0.959, 0.991, null=0.962), claim) == "negligible"
     assert effect(row(0.974, 0.954, 0.994, null=0.962), claim)[0] == pytest.approx(0.012 / 0.438)
@@ -56,7 +56,7 @@ def test_the_rows_own_null_counts_before_the_claims():
     ],
 )
 def test_what_was_rounded_away_is_no_difference(ours, published, tolerance, expected):
-    claim = {"rule": "effect", "null": 1, "published": published, "tolerance": tolerance}
+    claim = {"rule": "effect", "no_effect": 1, "published": published, "tolerance": tolerance}
     assert judge(row(*ours), claim) == expected
 
 

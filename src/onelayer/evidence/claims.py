@@ -51,7 +51,7 @@ class Claim(Block):
     unit: float | None = None  # effect of a control: the effect that it is a control of
     matters: float | None = None  # the smallest difference that would matter
     tolerance: float | None = None  # how far from `published` still counts as it; else the row's
-    null: float | None = None  # no effect, where the row does not measure it
+    no_effect: float | None = None  # where the row does not measure its null
 
     @pydantic.model_validator(mode="after")
     def _complete(self) -> "Claim":
@@ -96,8 +96,6 @@ def load(file: Path, tables: Collection[str], references: Path) -> list[dict]:
         raise OnelayerError(f"{file.name}: must be a list, found {type(entries).__name__}")
     claims, names = [], set()
     for place, entry in enumerate(entries, 1):
-        if isinstance(entry, dict):  # YAML reads the key `null` as no key
-            entry = {"null" if key is None else key: value for key, value in entry.items()}
         words = str(entry.get("claim", ""))[:60] if isinstance(entry, dict) else ""
         named = f"{file.name}: entry {place} ({words})"
         try:
@@ -171,7 +169,7 @@ def _judged(claim: Mapping, table: pd.DataFrame | None) -> dict:
     verdict = judge(row, claim)
     measured = {name: own[name] for name in (*VALUE_COLUMNS, *EXTRA_COLUMNS) if name in own}
     if pd.isna(measured.get("null")):
-        measured["null"] = claim.get("null")
+        measured["null"] = claim.get("no_effect")
     judged = {name: claim[name] for name in KEYS if name in claim} | measured
     judged |= {"published": claim.get("published"), "verdict": verdict}
     judged |= {"kind": "control"} if claim["counted"] == "control" else {}

@@ -1,8 +1,9 @@
 """The one rule that judges a measured number against a claim of a paper (docs/verdicts.md).
 
 An effect is measured in units of the published one: (ours - null) / (published - null), where
-`null` means 'no effect': the row's own, where it was measured, else the claim's. Its 95% interval
-decides. A direction without a number, a bound and a theorem's number are judged by the same words.
+null is the row's own, where it was measured, else the claim's `no_effect`. Its 95% interval
+decides. A direction without a number, a bound and a theorem's number are judged by the same
+words.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,8 +40,8 @@ def judge(row: Mapping | None, claim: Mapping) -> str:
             bound: ours is at most `published`.
             number: a theorem's, of which no value means 'no effect'; undecided where half of the
                 interval is wider than `matters` (a tenth of `published`).
-            direction: ours is on the `side` (1, -1) of `null` by more than `matters`.
-            effect: ours reaches `published` from `null`; or reaches `unit`, the effect that a
+            direction: ours is on the `side` (1, -1) of no effect by more than `matters`.
+            effect: ours reaches `published` from no effect; or reaches `unit`, the effect that a
                 control is a control of.
             `tolerance`: how far from `published` still counts as it, such as its rounding.
     """
@@ -91,7 +92,7 @@ def _ends(row: Mapping) -> tuple[float, float]:
 
 
 def _null(row: Mapping, claim: Mapping) -> float:
-    return claim.get("null", 0) if isnan(row["null"]) else row["null"]
+    return claim.get("no_effect", 0) if isnan(row["null"]) else row["null"]
 
 
 def _unit(row: Mapping, claim: Mapping) -> float:

@@ -111,5 +111,6 @@ def losses(p: Parameters, batch: Batch, embedding: EmbeddingKind, loss: LossKind
     total = weight.sum((-1, -2))
     if loss == "cross_entropy":
         return -(f.log_softmax(-1) * batch.targets).sum((-1, -2)) / total
+    # The sum of |f - e_w|^2 over masked words w is weight |f|^2 - 2 f . targets + weight.
     squares = (f * (weight * f - 2 * batch.targets)).sum((-1, -2)) / total + 1
     return squares / f.shape[-1] if loss == "mean_squared" else squares

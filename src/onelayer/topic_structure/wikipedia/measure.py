@@ -198,8 +198,9 @@ def _ratios(pairs, topics, labels, resampled, settings, first: bool) -> dict[str
     by_document = _by_document(pairs, meets(topic_bits(topics), pairs.first, pairs.second), D)
     moved = permutations(topics, labels.occurrences, settings)
     strata = [(pairs.distance, B), (pairs.document, D)][: 1 + first]
-    of = pairs.first, pairs.second, pairs.numbers, topics, moved, strata
-    null, *of_documents = permuted_sums(*of)
+    null, *of_documents = permuted_sums(
+        pairs.first, pairs.second, pairs.numbers, topics, moved, strata
+    )
     found = _both_ratios(by_document, resampled, null)
     if first:
         like = like_strata(by_document.sum(axis=-1)[..., None])[..., 0]  # [D, S, 2]
@@ -218,9 +219,11 @@ def _by_document(pairs: Pairs, same: np.ndarray, D: int) -> np.ndarray:
 
 
 def _both_ratios(by_document, resampled, null) -> dict[str, Draws]:
-    three = by_document.sum(axis=0), np.tensordot(resampled, by_document, 1), null
-    measures = {ATTENTION: ratio, EQUAL: ratio_at_equal}
-    return {name: Draws(*map(of, three), len(by_document)) for name, of in measures.items()}
+    total, resamples = by_document.sum(axis=0), np.tensordot(resampled, by_document, 1)
+    return {
+        name: Draws(of(total), of(resamples), of(null), len(by_document))
+        for name, of in {ATTENTION: ratio, EQUAL: ratio_at_equal}.items()
+    }
 
 
 def measure_classes(
