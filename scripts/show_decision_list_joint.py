@@ -23,7 +23,7 @@ NOTES = [
     "They also ask for η ≤ 1 / λ_max, which fails on the way where η is 1 / λ_max at the start. "
     "Where the other hypotheses hold, η is halved until η × the largest curvature met is at most "
     "1: of every step the mean second derivative along it, after 1, 2, 4, 8, ... steps and at the "
-    "end the Hessian's largest eigenvalue. Elsewhere η = 1 / λ_max at the start.",
+    "perfect step the Hessian's largest eigenvalue. Elsewhere η = 1 / λ_max at the start.",
     "A perfect step is promised up to every T of the window; its beginning 2 m L₀ / (A² η), with "
     "the largest A, is 'published' of latest_step, the slowest run's.",
     "'200 sequences': drawn once and trained on; perfect then means on these and on fresh ones, "

@@ -62,10 +62,10 @@ def grown(solved: pd.DataFrame) -> dict[int, pd.DataFrame]:
 
 def table(solved: pd.DataFrame, counterexample: pd.DataFrame) -> pd.DataFrame:
     """All sizes together, the counterexample, then a row per size and quantity."""
-    masses = solved[solved["delta"] <= 1]
+    up_to_1 = solved[solved["delta"] <= 1]
     all_sizes = dict.fromkeys(KEYS, "all")
-    ratio = readable.largest_ratio(masses["t_star"], masses["bound"])
-    order = {"value": masses["order"].min(), "n": len(masses), "state": ratio["state"]}
+    ratio = readable.largest_ratio(up_to_1["t_star"], up_to_1["bound"])
+    order = {"value": up_to_1["order"].min(), "n": len(up_to_1), "state": ratio["state"]}
     rows = [
         all_sizes | {"quantity": "largest_time_to_bound_ratio"} | ratio,
         all_sizes | {"quantity": "least_list_order"} | order,

@@ -70,7 +70,7 @@ def test_loss_for_w_and_v_agrees_with_loops_and_its_gradients_with_autograd(case
     gradients = torch.autograd.grad(value, [W, V])
     closed = model.evaluate(W.detach(), V.detach(), case.queries)
     assert closed.loss == pytest.approx(value.item(), rel=1e-12)
-    for found, expected in zip((closed.W, closed.V), gradients, strict=True):
+    for found, expected in zip((closed.grad_W, closed.grad_V), gradients, strict=True):
         torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-10)
 
 
@@ -178,7 +178,7 @@ def test_queries_in_groups_add_up_to_all_of_them(monkeypatch):
     whole = model.evaluate(W, V, case.queries), model.hessian(W, V, case.queries)(vector)
     monkeypatch.setattr(model, "ROWS", 9)
     parts = model.evaluate(W, V, case.queries), model.hessian(W, V, case.queries)(vector)
-    for name in ("loss", "accuracy", "W", "V"):
+    for name in ("loss", "accuracy", "grad_W", "grad_V"):
         found, expected = (np.asarray(getattr(side[0], name)) for side in (parts, whole))
         np.testing.assert_allclose(found, expected, atol=1e-12)
     np.testing.assert_allclose(parts[1], whole[1], atol=1e-10)
@@ -201,7 +201,7 @@ def test_curvature_on_the_way_is_that_of_the_dense_hessian():
         if step in (1, 2):
             expected = max(expected, float(torch.linalg.eigvalsh(hessian(x))[-1]))
         assert problem.curvature == pytest.approx(expected, rel=1e-5)
-        g = torch.cat([problem.here.W.reshape(-1), problem.here.V.reshape(-1)])
+        g = torch.cat([problem.here.grad_W.reshape(-1), problem.here.grad_V.reshape(-1)])
         problem.advance()
         # L(x - eta g) has the second derivative g H g, weighted with 2 (1 - t) along the step.
         nodes, weights = np.polynomial.legendre.leggauss(8)

@@ -135,7 +135,7 @@ def test_stochastic_descent_on_fresh_sequences_ends_in_list_order(n):
 
 def test_a_query_that_is_wrong_again_has_no_time():
     problem = attention.OnW(Run(L=6, n=3, m=2, method="full"), seed=0)
-    problem.h, problem.above = 0.5, np.full(6, -1.0)
+    problem.h, problem.margin = 0.5, np.full(6, -1.0)
     for margin, time in ((1.0, 0.25), (-1.0, np.nan), (3.0, 1.125)):
         problem.columns.margins = lambda _, margin=margin: torch.full((6,), margin).double()
         problem.advance()

@@ -52,8 +52,8 @@ class OnW:
         self.draw = self._all(run) if self.full else self._fresh(run, seed)
         self.batch = self.draw()
         self.W = torch.zeros(run.L, run.L, dtype=torch.float64)
-        self.above = self.columns.margins(self.W).numpy()
-        self.crossing = np.where(self.above > 0, 0.0, np.nan)
+        self.margin = self.columns.margins(self.W).numpy()
+        self.crossing = np.where(self.margin > 0, 0.0, np.nan)
 
     def _all(self, run: Run) -> Callable[[], model.Batch]:
         every = data.enumerate_sequences(run.L, run.n)
@@ -78,16 +78,16 @@ class OnW:
         if self.full:  # Heun's method; descent takes the slope at its beginning alone
             slope = 0.5 * (slope + self.gradient(self.W - self.h * slope))
         self.W = self.W - self.h * slope
-        below, self.above = self.above, self.columns.margins(self.W).numpy()
-        rose = (below <= 0) & (self.above > 0)
-        inside = -below[rose] / (self.above[rose] - below[rose])
+        margin_before, self.margin = self.margin, self.columns.margins(self.W).numpy()
+        rose = (margin_before <= 0) & (self.margin > 0)
+        inside = -margin_before[rose] / (self.margin[rose] - margin_before[rose])
         self.crossing[rose] = self.h * (self.steps + inside)
-        self.crossing[self.above <= 0] = np.nan
+        self.crossing[self.margin <= 0] = np.nan
         self.steps += 1
 
     def look(self) -> bool:
         """Whether every query is proven to be right in all sequences."""
-        return bool((self.above > 0).all())
+        return bool((self.margin > 0).all())
 
     def measure(self) -> dict[str, float]:
         """Loss and strict accuracy over the step's sequences; list order and proofs of W."""
@@ -96,7 +96,7 @@ class OnW:
             "loss": float(model.loss_w(self.W, self.c, self.batch)),
             "accuracy": float(model.strict_accuracy(self.W, self.batch)),
             "order": self.columns.order(self.W),
-            "certified": float((self.above > 0).mean()),
+            "certified": float((self.margin > 0).mean()),
         }
 
 

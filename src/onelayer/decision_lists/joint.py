@@ -41,7 +41,7 @@ class OnV:
     def advance(self) -> None:
         """Take one step on V."""
         # Labels of tokens that all lists treat alike tie but for rounding, which optim.SGD changes.
-        self.V -= self.eta * self.here.V
+        self.V -= self.eta * self.here.grad_V
 
 
 class OnWAndV:
@@ -54,7 +54,7 @@ class OnWAndV:
             the way ends, too, where eta exceeds the inverse of the curvature.
         curvature: the largest second derivative of the loss met so far, a lower bound of the
             largest eigenvalue of its Hessian on the way: of every step the mean along it, and after
-            1, 2, 4, 8, ... steps and at the end the largest eigenvalue there.
+            1, 2, 4, 8, ... steps and at the perfect step the largest eigenvalue there.
     """
 
     def __init__(
@@ -72,15 +72,15 @@ class OnWAndV:
         self.perfect = self.here.accuracy > 1 - 1e-9
         if self.perfect and self.held_out is not None:
             self.perfect = evaluate(self.W, self.V, self.held_out).accuracy > 1 - 1e-9
-        doubled = self.steps & (self.steps - 1) == 0 < self.steps
-        if self.watched is not None and (doubled or self.perfect) and not self._too_fast():
+        power_of_2 = self.steps.bit_count() == 1
+        if self.watched is not None and (power_of_2 or self.perfect) and not self._too_fast():
             point = self.W, self.V, self.queries
             value, self.watched = largest_eigenvalue(*point, self.watched, 1e-3)
             self.curvature = max(self.curvature, value)
         return self.perfect or self._too_fast()
 
     def _too_fast(self) -> bool:
-        return self.watched is not None and self.eta * self.curvature > 1
+        return self.eta * self.curvature > 1
 
     def measure(self) -> dict[str, float]:
         """Loss, and strict accuracy of the label."""
@@ -89,12 +89,12 @@ class OnWAndV:
     def advance(self) -> None:
         """Take one step."""
         before = self.here
-        self.W.grad, self.V.grad = before.W, before.V
+        self.W.grad, self.V.grad = before.grad_W, before.grad_V
         self.optimiser.step()
         self.here = evaluate(self.W, self.V, self.queries)
         self.steps += 1
         if self.watched is not None:
-            squared = float(before.W.square().sum() + before.V.square().sum())
+            squared = float(before.grad_W.square().sum() + before.grad_V.square().sum())
             # L(x - eta g) = L(x) - eta |g|^2 + (eta |g|)^2 / 2 times the mean along the step.
             excess = self.here.loss - before.loss + self.eta * squared
             self.curvature = max(self.curvature, 2 * excess / (self.eta**2 * squared))

@@ -163,8 +163,8 @@ class Evaluation:
 
     loss: float  # eq. (2)
     accuracy: float  # probability that the label's logit exceeds every other strictly
-    W: Tensor  # [L, L], the gradient
-    V: Tensor  # [L, L], the gradient
+    grad_W: Tensor  # [L, L]
+    grad_V: Tensor  # [L, L]
 
 
 def evaluate(W: Tensor, V: Tensor, queries: Queries, of_w: bool = True) -> Evaluation:

@@ -157,23 +157,23 @@ def solve(settings: Sequence[Setting], step: float = STEP, max_steps: int = 1_00
         flow, now = everything.restricted(active), scores[:, active]
         return flow, step * flow.n / flow.c, now, flow.margins(now)
 
-    flow, h, now, above = restrict()
+    flow, h, now, margin = restrict()
     for taken in range(1, max_steps + 1):
         if not len(active):
             break
         now = flow.heun(now, h)
-        below, above = above, flow.margins(now)
-        changed = (above > 0) != (below > 0)
+        margin_before, margin = margin, flow.margins(now)
+        changed = (margin > 0) != (margin_before > 0)
         if not changed.any():
             continue
-        slot, column = np.nonzero(changed & (above > 0))
-        old, new = below[slot, column], above[slot, column]
+        slot, column = np.nonzero(changed & (margin > 0))
+        old, new = margin_before[slot, column], margin[slot, column]
         crossing[slot, active[column]] = h[column] * (taken - 1 - old / (new - old))
-        done = (above > 0).all(axis=0)
+        done = (margin > 0).all(axis=0)
         if done.any():
             scores[:, active] = now
             active = active[~done]
-            flow, h, now, above = restrict()
+            flow, h, now, margin = restrict()
     scores[:, active], crossing[:, active] = now, np.nan
     crossing = np.where(np.isinf(at_rest), 0.0, crossing)
     return Solved(crossing.max(axis=0), crossing.T, scores.T)
