@@ -16,7 +16,7 @@ NOTES = [
     "Ours: mean over seeds ± half of its 95% interval. Paper: mean ± standard deviation of "
     "10 seeds. A seed has the same data and start under all learning rates, so that the cells of "
     "one number of query tokens vary together: all cells are as many independent sets of seeds "
-    "as there are numbers of query tokens, which is their n.",
+    "as there are numbers of query tokens, their n. The slope's n is the number of seeds.",
 ]
 
 

@@ -149,7 +149,7 @@ rule show_starts:
     params:
         published=AUTHORS,
         settings=dump(l2g.transformer),
-        caption="Loss over training from the standard, the rank-one and the paper's starts, beside the entropies of the unigram and the bigram model (Fig. 4 of the paper).",
+        caption="Loss over training from the standard, the rank-one and the paper's two starts, beside the entropies of the unigram and the bigram model (Fig. 4 of the paper).",
         code=code("show_starts"),
     message:
         "Tabulate and draw what each start learns"

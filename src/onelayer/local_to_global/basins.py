@@ -23,14 +23,11 @@ def basin(e: np.ndarray, w: np.ndarray, chain: Chain) -> np.ndarray:
     w = 0 stays 0 and has no energy: the flow reaches s* = e^2 for p + q < 1, else e = 0.
     """
     E = energy(e, w)
-    if chain.below:
-        below = w < W_SADDLE
-        local = below & (E < E_SADDLE)
-    else:
-        below = (w > W_SADDLE) & (w < 0)
-        local = (w >= 0) | (below & (E < E_SADDLE))
+    # On this side of the saddle's w its energy parts the two ends.
+    parted = w < W_SADDLE if chain.below else (w > W_SADDLE) & (w < 0)
+    local = parted & (E < E_SADDLE) | (w >= 0) & (not chain.below)
     label = np.where(local, LOCAL, GLOBAL)
-    label = np.where(below & (E == E_SADDLE), SADDLE, label)
+    label = np.where(parted & (E == E_SADDLE), SADDLE, label)
     return np.where(e == 0, STAYS, label).astype(np.int8)
 
 

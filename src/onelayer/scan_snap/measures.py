@@ -15,7 +15,7 @@ SETTINGS = ["num_last", "lr_Z", "lr_Y_multiplier"]
 KEYS = [*SETTINGS, "seed", "iteration", "sequence_class"]
 ATTENTION = [f"c_{slot:02}" for slot in range(SLOTS)]
 UNMOVED = 0.01  # a change of a token's attention below this share of it is none
-WINDOW = 5  # iterations over which speed is taken: of single batches it is noise
+WINDOW = 5  # looks over which speed is taken: of single batches it is noise
 
 
 def over_runs(

@@ -6,7 +6,8 @@ the loss is the cross-entropy with the next token n. No residual, no positions.
 
 Only what can matter is kept of the M x M matrices: Z for a query token and the tokens of its
 classes, the columns of Y for contextual tokens. Autograd takes 1.1 to 1.5 times as long.
-Shapes: R runs, F classes, B sequences, I contextual tokens, M tokens, 20 slots of a class.
+Shapes: R runs, F classes, B sequences, I contextual tokens, M tokens, 20 slots of a class; Y is
+kept transposed, [R, I, M].
 """
 
 from collections.abc import Sequence
@@ -74,19 +75,19 @@ def gradients(
     tokens = torch.from_numpy(task.tokens)[classes]
     x = Y.new_zeros(*classes.shape, task.contextual).scatter_(2, tokens, combined)
 
-    logs = torch.log_softmax(x @ Y, dim=2)  # [R, B, M]
+    log_p = torch.log_softmax(x @ Y, dim=2)  # [R, B, M]
     targets = (task.contextual + task.num_last + classes)[..., None]
-    loss = -logs.gather(2, targets).mean(dim=(1, 2))
+    loss = -log_p.gather(2, targets).mean(dim=(1, 2))
 
-    slope = logs.exp_()  # of the logits: softmax - one-hot, over B
-    slope.scatter_add_(2, targets, slope.new_full((1, 1, 1), -1).expand_as(targets))
-    slope /= task.batch
-    slope_Y, slope_x = x.mT @ slope, (slope @ Y.mT).gather(2, tokens)
+    grad_logits = log_p.exp_()  # softmax - one-hot, over B
+    grad_logits.scatter_add_(2, targets, grad_logits.new_full((1, 1, 1), -1).expand_as(targets))
+    grad_logits /= task.batch
+    grad_Y, grad_x = x.mT @ grad_logits, (grad_logits @ Y.mT).gather(2, tokens)
 
     # Through x = a / |a|, then through the softmax.
-    slope_a = (slope_x - combined * (combined * slope_x).sum(2, keepdim=True)) / norm
-    slope_z = attention * (slope_a - (attention * slope_a).sum(2, keepdim=True))
-    by_class = z.new_zeros(len(z), task.classes, z.shape[2]).scatter_add_(1, of_class, slope_z)
+    grad_a = (grad_x - combined * (combined * grad_x).sum(2, keepdim=True)) / norm
+    grad_z = attention * (grad_a - (attention * grad_a).sum(2, keepdim=True))
+    by_class = z.new_zeros(len(z), task.classes, z.shape[2]).scatter_add_(1, of_class, grad_z)
     of_last = by_class.unflatten(1, (task.num_last, task.next_per_last))  # [R, m, n, 20]
-    slope_Z = torch.cat([of_last[..., :COMMON].sum(2), of_last[..., COMMON:].flatten(2)], dim=2)
-    return loss, {"Y": slope_Y, "Z": slope_Z}
+    grad_Z = torch.cat([of_last[..., :COMMON].sum(2), of_last[..., COMMON:].flatten(2)], dim=2)
+    return loss, {"Y": grad_Y, "Z": grad_Z}

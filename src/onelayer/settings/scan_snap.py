@@ -49,7 +49,7 @@ class SlowSettings(Block):
     iterations: Count  # train for those of `transition`, and this times `slower` more
 
     def at(self, slower: int, transition: SimulationSettings) -> SimulationSettings:
-        """The transition at rates divided by `slower`; attention is kept 64 times as often."""
+        """The transition at rates divided by `slower`, looked at every `slower` / 64 iterations."""
         changed = self.model_dump(include={"lr_Y_multiplier", "seeds"})
         changed["lr_Z"] = [rate / slower for rate in self.lr_Z]
         changed["every"] = -(-slower // 64)
