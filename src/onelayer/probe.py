@@ -26,7 +26,7 @@ from onelayer.evidence.verdicts import judge
 from onelayer.settings.probe import LONGEST, SHORTEST, AttentionProbeSettings, UncertaintySettings
 from onelayer.text.corpus.articles import words
 from onelayer.text.models.checkpoints import load_checkpoint, longest_text, random_model
-from onelayer.text.models.tokenizer import load_tokenizer, piece_ids
+from onelayer.text.models.tokenizer import check_pieces, load_tokenizer, piece_ids
 from onelayer.topic_structure.wikipedia.measure import ATTENTION, EQUAL, measure_attention
 from onelayer.topic_structure.wikipedia.probe import embed, encode_texts, probe, sample_articles
 from onelayer.topic_structure.wikipedia.ratio import topic_bits
@@ -93,6 +93,7 @@ def probe_topic_structure(
     longest = min(longest_text(model), LONGEST)
     if not SHORTEST <= max_tokens <= longest:
         raise OnelayerError(f"max_tokens: {max_tokens}; from {SHORTEST} to {longest} are read")
+    check_pieces(tokenizer, len(model.get_input_embeddings().weight), "tokenizer")
     kept = kept_words(topics)
     pieces = piece_ids(tokenizer, kept["word"].unique())
     counts = pd.Series([word for text in texts for word in words(text)]).value_counts()

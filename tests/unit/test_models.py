@@ -291,6 +291,7 @@ SPOILED = {
     "no tokenizer": (holding("tokenizer.json", b"{}"), "tokenizer.json of .* not a tokenizer"),
     "no safetensors": (holding("model.safetensors", b"\xff" * 8), "model.safetensors of .* whole"),
     "no weights": (lambda f: (f / "model.safetensors").rename(f / "a.ckpt"), "found a.ckpt; read"),
+    "another's tokenizer": (lambda f: edit_config(f, vocab_size=9), "embeddings of 0 to 8 alone"),
     "larger": (
         lambda f: edit_config(f, vocab_size=2**31 - 1, hidden_size=2**16),
         "weights in two layers",
@@ -342,14 +343,20 @@ def test_what_can_be_probed_is_seen_in_the_configuration_alone(tiny):
     ],
 )
 def test_other_architectures_with_full_attention_can_be_probed(name, shape, tmp_path):
-    AutoConfig.for_model(name, **shape).save_pretrained(tmp_path)
+    config = AutoConfig.for_model(name, **shape)
+    AutoModel.from_config(config).save_pretrained(tmp_path)
     check_architecture(tmp_path, "folder x")
+    assert forward(load_checkpoint(tmp_path), [5, 6] * 8).shape[2:] == (16, 16)
 
 
 @pytest.mark.parametrize(
     ("name", "shape", "message"),
     [
-        ("longformer", SMALL, r"LongformerModel returned attention weights \[1, 4, 510, 513\]"),
+        (
+            "longformer",
+            SMALL | {"attention_window": [512] * 12},
+            r"LongformerModel returned attention weights \[1, 4, 510, 513\]",
+        ),
         ("mamba", {"hidden_size": 32, "vocab_size": 99}, "MambaModel returned .* 0 of 2 layers"),
         ("fnet", SMALL, "FNetModel returned attention weights for 0 of 2 layers"),
         ("vit", SMALL, "ViTModel reads pixel_values"),

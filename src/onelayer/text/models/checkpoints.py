@@ -56,6 +56,7 @@ def load_checkpoint(
     with readable(source):
         model, report = AutoModel.from_pretrained(
             folder,
+            config=config,
             attn_implementation="eager",
             dtype=dtype,
             local_files_only=True,

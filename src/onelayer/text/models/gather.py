@@ -6,6 +6,7 @@ with random weights read what the probe reads.
 
 import contextlib
 import copy
+import math
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,7 +26,7 @@ from onelayer.text.models.checkpoints import (
     without_memory,
     word_embeddings,
 )
-from onelayer.text.models.tokenizer import existing_folder, load_tokenizer
+from onelayer.text.models.tokenizer import check_pieces, existing_folder, load_tokenizer
 
 # Weights of two layers and the embeddings:
 MOST_TAKEN = 2 * 10**9
@@ -133,7 +134,8 @@ def _check_small_files(folder: Path, source: object) -> None:
     check_architecture(folder, source)
     if (tokenizer := folder / "tokenizer_config.json").exists():
         files.read_json(tokenizer, source)
-    load_tokenizer(folder, source)
+    tokenizer = load_tokenizer(folder, source)
+    check_pieces(tokenizer, getattr(read_config(folder), "vocab_size", math.inf), source)
 
 
 def check_architecture(folder: Path, source: object) -> None:
@@ -173,4 +175,7 @@ def _of_two_layers(config: PreTrainedConfig) -> PreTrainedConfig:
         if isinstance(layers := getattr(config, name, None), int) and layers > 2:
             with contextlib.suppress(NotImplementedError, AttributeError, ValueError):
                 setattr(config, name, 2)  # what counts its layers otherwise is tried whole
+                for one, value in vars(config).items():  # what is said layer by layer
+                    if isinstance(value, list) and len(value) == layers:
+                        setattr(config, one, value[:2])
     return config
