@@ -21,7 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parsed = vars(_parser().parse_args(arguments))
     try:
         print(parsed.pop("run")(**parsed))
-    except OnelayerError as error:
+    except (OnelayerError, OSError) as error:  # such as a folder that cannot be written
         print(f"onelayer: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

@@ -164,6 +164,7 @@ def compare_checkpoints(
     )
     articles = sample_articles(results / "corpora" / corpus / "articles.parquet", drawn)
     chosen = choose_articles(articles, kept, count=3, most_words=40)
+    to.mkdir(parents=True, exist_ok=True)
     tables, shown = [], []
     for name, folder in checkpoints.items():
         tokenizer, dtype = load_tokenizer(folder), "auto"
@@ -182,7 +183,6 @@ def compare_checkpoints(
             heads = found[found["quantity"] == HEAD].rename(columns={"value": "ratio"})
             shown.append(shown_model(title, model, tokenizer, heads, chosen))
             del model  # before the next one is made
-    to.mkdir(parents=True, exist_ok=True)
     rows = pd.concat(tables, ignore_index=True)
     _write(rows, to)
     template = READING.read_text(encoding="utf-8")
