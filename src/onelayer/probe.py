@@ -279,7 +279,7 @@ def described(rows: pd.DataFrame) -> str:
         said = name if of == NOTHING else f"{name} ({times} times)"
         sayings.setdefault(of, []).append(said)
     table = pd.DataFrame(lines)
-    room = 81 - len(table.drop(columns="checkpoint").to_string(index=False).splitlines()[0]) - 1
+    room = 79 - len(table.drop(columns="checkpoint").to_string(index=False).splitlines()[0])
     table["checkpoint"] = [
         n if len(n) <= room else f"…{n[1 - room :]}" for n in table["checkpoint"]
     ]

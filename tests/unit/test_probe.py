@@ -9,13 +9,15 @@ import pytest
 import torch
 
 import onelayer
+from onelayer.__main__ import _folder, _name
 from onelayer.errors import OnelayerError
-from onelayer.probe import compare_checkpoints, verdict
+from onelayer.probe import compare_checkpoints, described, verdict
 from onelayer.settings.probe import UncertaintySettings
 from onelayer.text.models.checkpoints import load_checkpoint, random_model
 from onelayer.text.models.tokenizer import load_tokenizer
 from tests import tiny_models
 from tests.oracle.wikipedia import WORDS, save_tiny
+from tests.servers import COMMIT, Hub, become_a_client, serve
 
 PAGE = Path(__file__).parents[2] / "docs/probe.md"
 FEW = UncertaintySettings(document_resamples=100, word_resamples=50, permutations=50)
@@ -104,6 +106,25 @@ def test_checkpoints_are_probed_each_beside_its_random_weights(folder, results, 
     assert max(map(len, lines)) <= 80 and last.startswith(f"{to / 'reading.html'} (")
     shown = re.search(r"\$ onelayer probe .*\n((?s:.*?))```", PAGE.read_text(encoding="utf-8"))[1]
     assert shape(shown) == shape(printed)
+
+
+def test_a_checkpoint_of_a_hub_is_fetched_once_as_it_is_at_its_commit(
+    folder, tmp_path, monkeypatch
+):
+    hub = Hub(files={"models/a/mine": {path.name: path.read_bytes() for path in folder.iterdir()}})
+    with serve(hub):
+        become_a_client(hub, tmp_path, monkeypatch)
+        found = _folder(f"a/mine@{COMMIT}", tmp_path)
+    assert all((found / name).read_bytes() == of for name, of in hub.files["models/a/mine"].items())
+    assert _folder(f"a/mine@{COMMIT}", tmp_path) == found  # without a hub
+    assert _name(f"a/mine@{COMMIT}") == f"mine@{COMMIT[:7]}" and _name(str(folder)) == "model"
+
+
+def test_long_names_are_cut_to_80_columns(tiny):
+    table = onelayer.probe_topic_structure(*tiny, TEXTS, TOPICS, max_tokens=64, uncertainty=FEW)
+    rows = [table.assign(model="a" * 70 + "z", weights=w) for w in ("checkpoint", "random weights")]
+    header, row, *_ = described(pd.concat(rows)).splitlines()
+    assert len(header) == len(row) == 80 and row.startswith("…a") and "az " in row
 
 
 def shape(printed):
