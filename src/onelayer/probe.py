@@ -271,7 +271,7 @@ def described(rows: pd.DataFrame) -> str:
     for name in dict.fromkeys(rows["model"]):
         row = {"checkpoint": name}
         for column, of in COLUMNS.items():
-            row[column] = interval(*by.loc[(name, *of), "value":"high"])
+            row[column] = interval(*by.loc[(name, *of), ["value", "low", "high"]])
         lines.append(row)
         one = by.loc[(name, TRAINED, EQUAL)]
         times = interval(one["over_null"], one["over_low"], one["over_high"])

@@ -26,7 +26,7 @@ from onelayer.text.models.checkpoints import (
 from onelayer.text.models.gather import Folder, check_architecture, check_folders, gather_checkpoint
 from onelayer.text.models.tokenizer import encode, load_tokenizer
 from tests.servers import COMMIT, Hub, become_a_client, serve
-from tests.tiny_models import CAUSAL, ENCODERS, FAMILIES, OLD_NAMES, edit_config, save_tiny
+from tests.tiny_models import CAUSAL, ENCODERS, FAMILIES, OLD_NAMES, PIECES, edit_config, save_tiny
 
 TEXT = "The frog, the toad; the pond. A froglet! Bach zebra"
 IDS = [5, 7, 9, 7]
@@ -291,7 +291,10 @@ SPOILED = {
     "no tokenizer": (holding("tokenizer.json", b"{}"), "tokenizer.json of .* not a tokenizer"),
     "no safetensors": (holding("model.safetensors", b"\xff" * 8), "model.safetensors of .* whole"),
     "no weights": (lambda f: (f / "model.safetensors").rename(f / "a.ckpt"), "found a.ckpt; read"),
-    "another's tokenizer": (lambda f: edit_config(f, vocab_size=9), "embeddings of 0 to 8 alone"),
+    "another's tokenizer": (
+        lambda f: edit_config(f, vocab_size=len(PIECES) - 1),
+        f"embeddings of 0 to {len(PIECES) - 2} alone",
+    ),
     "larger": (
         lambda f: edit_config(f, vocab_size=2**31 - 1, hidden_size=2**16),
         "weights in two layers",

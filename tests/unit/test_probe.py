@@ -79,6 +79,7 @@ def results(tmp_path):
     corpus.mkdir(parents=True)
     kept = [("disjoint", "top 3", place % 2, word) for place, word in enumerate(WORDS)]
     kept = pd.DataFrame(kept, columns=["overlap", "threshold", "topic", "word"])
+    kept = pd.concat([kept, kept.assign(overlap="overlapping")])
     kept.to_parquet(topics / "kept_words.parquet")
     vocabulary = pd.DataFrame({"word": WORDS, "occurrences": [*range(8)] * 2})
     vocabulary.to_parquet(topics / "vocabulary.parquet")
@@ -88,10 +89,18 @@ def results(tmp_path):
     return tmp_path / "results"
 
 
-def test_checkpoints_are_probed_each_beside_its_random_weights(folder, results, tmp_path):
+def test_checkpoints_are_probed_each_beside_its_random_weights(
+    folder, results, tmp_path, monkeypatch
+):
     half = save_tiny(tmp_path / "half", "gpt2")
     load_checkpoint(half).to(torch.bfloat16).save_pretrained(half)
-    of, to = {"mine": folder, "half": half}, tmp_path / "out"
+    of, to, precisions = {"mine": folder, "half": half}, tmp_path / "out", []
+
+    def load(*args, **how):
+        precisions.append((model := load_checkpoint(*args, **how)).dtype)
+        return model
+
+    monkeypatch.setattr("onelayer.probe.load_checkpoint", load)
     printed = compare_checkpoints(of, results, to, corpus="tiny", device="cpu", documents=30)
     endings = {f"probe.{ending}" for ending in ("csv", "md", "tex", "pdf", "png")}
     assert {path.name for path in to.iterdir()} == {*endings, "heads.csv", "reading.html"}
@@ -99,6 +108,8 @@ def test_checkpoints_are_probed_each_beside_its_random_weights(folder, results, 
     assert list(zip(table["model"], table["weights"], strict=True)) == [
         (name, weights) for name in of for weights in ("checkpoint", "random weights")
     ]
+    assert precisions == [torch.float32, torch.bfloat16]
+    assert table["value"].is_unique and set(table["overlap"]) == {"disjoint"}
     random = table[table["weights"] == "random weights"]
     assert random["value"].to_numpy() == pytest.approx(1, abs=0.02)
     assert len(pd.read_csv(to / "heads.csv")) == 2 * 2 * 2 * 2
@@ -118,6 +129,26 @@ def test_a_checkpoint_of_a_hub_is_fetched_once_as_it_is_at_its_commit(
     assert all((found / name).read_bytes() == of for name, of in hub.files["models/a/mine"].items())
     assert _folder(f"a/mine@{COMMIT}", tmp_path) == found  # without a hub
     assert _name(f"a/mine@{COMMIT}") == f"mine@{COMMIT[:7]}" and _name(str(folder)) == "model"
+
+
+def test_a_table_has_each_number_in_its_column():
+    equal = "attention_ratio_distance_standardised"
+    rows = [
+        {"weights": weights, "quantity": quantity, "value": value, "null": 2.0}
+        for weights, quantity, value in [
+            ("checkpoint", "attention_ratio", 4.0),
+            ("checkpoint", equal, 3.0),
+            ("random weights", "attention_ratio", 2.2),
+            ("random weights", equal, 2.0),
+        ]
+    ]
+    rows = pd.DataFrame(rows).assign(model="mine", threshold="top 3", n=30)
+    rows["null_low"], rows["null_high"], rows["over_null"] = 1.9, 2.1, rows["value"] / 2
+    for end, by in (("low", 0.9), ("high", 1.1)):
+        rows[end], rows[f"over_{end}"] = by * rows["value"], by * rows["over_null"]
+    _, row, _, sentence = described(rows).split("\n", 3)
+    assert row == "      mine 4.00 [3.60, 4.40] 3.00 [2.70, 3.30] 2.00 [1.80, 2.20]"
+    assert " ".join(sentence.split()).endswith("more in mine (1.50 [1.35, 1.65] times).")
 
 
 def test_long_names_are_cut_to_80_columns(tiny):
@@ -172,7 +203,7 @@ def test_a_ratio_is_judged_over_its_null(tiny):
         (1.0, (1.2, 1.1, 1.3), "more in"),
         (1.5, (0.8, 0.7, 0.9), "less in"),
         (1.0, (1.0, 0.9, 1.1), "undecided in"),
-        (1.0, (1.08, 1.05, 1.2), "undecided in"),  # what permuted topics may show
+        (1.2, (1.08, 1.05, 1.2), "undecided in"),  # what permuted topics may show
     ],
 )
 def test_a_ratio_near_its_null_on_both_sides_is_negligible_not_undecided(null, over, said):
