@@ -25,6 +25,7 @@ from tests.tiny_models import save_tiny
 def test_what_is_wrong_is_one_line(arguments, said, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     save_tiny("bert", tmp_path / "mine")
+    capsys.readouterr()  # a bar of the library's
     assert main(arguments) == 1
     printed = capsys.readouterr()
     assert printed.out == ""

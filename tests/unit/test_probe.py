@@ -133,16 +133,9 @@ def test_a_checkpoint_of_a_hub_is_fetched_once_as_it_is_at_its_commit(
 
 def test_a_table_has_each_number_in_its_column():
     equal = "attention_ratio_distance_standardised"
-    rows = [
-        {"weights": weights, "quantity": quantity, "value": value, "null": 2.0}
-        for weights, quantity, value in [
-            ("checkpoint", "attention_ratio", 4.0),
-            ("checkpoint", equal, 3.0),
-            ("random weights", "attention_ratio", 2.2),
-            ("random weights", equal, 2.0),
-        ]
-    ]
-    rows = pd.DataFrame(rows).assign(model="mine", threshold="top 3", n=30)
+    rows = pd.DataFrame({"quantity": ["attention_ratio", equal] * 2, "value": [4.0, 3.0, 2.2, 2.0]})
+    rows["weights"] = ["checkpoint"] * 2 + ["random weights"] * 2
+    rows = rows.assign(model="mine", threshold="top 3", n=30, null=2.0)
     rows["null_low"], rows["null_high"], rows["over_null"] = 1.9, 2.1, rows["value"] / 2
     for end, by in (("low", 0.9), ("high", 1.1)):
         rows[end], rows[f"over_{end}"] = by * rows["value"], by * rows["over_null"]
