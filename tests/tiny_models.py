@@ -11,9 +11,11 @@ from tokenizers.models import BPE, Unigram, WordPiece
 from torch import nn
 
 WORDS = ["frog", "toad", "pond", "bach", "opera", "mozart", "the"]
+MORE = ["newt", "heron", "duck", "reed", "cello", "fugue", "aria", "oboe"]  # behind all pieces
 PUNCTUATION = [",", "!", "."]
 # [PAD] is 0 in WordPiece vocabularies; RoBERTa's and BART's special tokens have their own order.
 PIECES = ["[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]", *WORDS[:-1], "##let", *PUNCTUATION, "the"]
+PIECES += MORE
 SHAPE = {
     "hidden_size": 16,
     "num_hidden_layers": 2,
@@ -32,7 +34,7 @@ PUBLISHED = {
 FAMILIES = tuple(PUBLISHED)
 OTHER_ENCODERS = ("distilbert", "mpnet", "xlm-roberta", "camembert", "deberta-v2", "modernbert")
 ENCODERS = (*FAMILIES, *OTHER_ENCODERS)
-CAUSAL = ("gpt2", "gpt_neox", "llama")
+CAUSAL = ("gpt2", "gpt_neox", "llama", "gemma2")
 # What the published checkpoints of these families call the parameters of a LayerNorm.
 OLD_NAMES = {"LayerNorm.weight": "LayerNorm.gamma", "LayerNorm.bias": "LayerNorm.beta"}
 
@@ -74,6 +76,8 @@ def tiny_config(family: str, pieces: int, **config: object) -> transformers.PreT
         shape |= {"bos_token_id": 0, "pad_token_id": 1, "eos_token_id": 2}
     if family == "distilbert":
         shape |= {"hidden_dim": shape.pop("intermediate_size")}
+    if family in ("llama", "gemma2"):  # two heads of queries share one of keys
+        shape |= {"num_key_value_heads": 1, "head_dim": 8}
     if family == "modernbert":
         shape |= {"cls_token_id": 0, "sep_token_id": 2}
     if family == "bart":
@@ -100,7 +104,7 @@ def tiny_tokenizer(family: str) -> Tokenizer:
         tokenizer = _byte_level()
         tokenizer.post_processor = processors.ByteLevel(trim_offsets=False)
         return tokenizer
-    if family == "llama":
+    if family in ("llama", "gemma2"):
         return _spaces_as_prefixes()
     return _word_piece() if family in ("bert", "electra", "distilbert") else _unigram()
 
@@ -122,7 +126,7 @@ def _byte_level() -> Tokenizer:
     for symbol in sorted(pre_tokenizers.ByteLevel.alphabet()):
         vocabulary.setdefault(symbol, len(vocabulary))
     merges = []
-    for word in (*WORDS, "The", "Bach", "let"):
+    for word in (*WORDS, "The", "Bach", "let", *MORE):
         piece = "Ġ" if word != "let" else word[0]
         for letter in word if word != "let" else word[1:]:
             if (piece, letter) not in merges:
@@ -139,6 +143,7 @@ def _unigram() -> Tokenizer:
     special = ["<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"]
     scores = [(piece, 0.0) for piece in special] + [(f"▁{word}", -3.0) for word in WORDS]
     scores += [(piece, -5.0) for piece in ("let", "▁", *PUNCTUATION)]
+    scores += [(f"▁{word}", -3.0) for word in MORE]
     tokenizer = Tokenizer(Unigram(scores, unk_id=1))
     tokenizer.normalizer = normalizers.Sequence([normalizers.NFKD(), normalizers.Lowercase()])
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(

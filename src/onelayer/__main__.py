@@ -21,7 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parsed = vars(_parser().parse_args(arguments))
     try:
         print(parsed.pop("run")(**parsed))
-    except OnelayerError as error:
+    except (OnelayerError, OSError) as error:  # such as a folder that cannot be written
         print(f"onelayer: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -38,16 +38,17 @@ def _parser() -> argparse.ArgumentParser:
 
     probe = commands.add_parser("probe", help="does a model's attention follow topics?")
     probe.set_defaults(run=_probe)
-    probe.add_argument("checkpoint", help="a folder, or OWNER/NAME on a hub with --revision")
-    probe.add_argument("--revision", help="full commit of a repository on a hub")
-    probe.add_argument("--name", help="its name in the table; default: that of the folder")
+    named = "a folder, or OWNER/NAME@COMMIT of a hub"
+    probe.add_argument("checkpoints", nargs="+", metavar="CHECKPOINT", help=named)
     probe.add_argument("--corpus", default="vital-articles", help="default: %(default)s")
     overlaps = ("disjoint", "overlapping")
     probe.add_argument("--overlap", choices=overlaps, default="disjoint", help="of the topics")
     probe.add_argument("--documents", type=_documents, default=1000, help="default: %(default)s")
     probe.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
     probe.add_argument("--results", **folder | {"help": "a run that has topics; default: results"})
-    probe.add_argument("--to", type=Path, help="where the results go; default: runs/probe/NAME")
+    probe.add_argument(
+        "--to", type=Path, help="where the results go; default: runs/probe/NAME+NAME"
+    )
     probe.add_argument("--cores", default="all", help="for topics that are not there yet")
 
     compare = commands.add_parser("compare", help="a run's tables beside the reference run's")
@@ -75,43 +76,63 @@ def _documents(text: str) -> int:
 
 
 def _probe(
-    checkpoint: str, revision: str | None, results: Path, to: Path | None, cores: str, **options
+    checkpoints: Sequence[str], results: Path, to: Path | None, cores: str, **options
 ) -> str:
-    name = options["name"] or Path(checkpoint).expanduser().resolve().name
-    to = to or Path("runs/probe", name)
-    folder = _fetch(checkpoint, revision, to) if revision else Path(checkpoint).expanduser()
-    if not folder.is_dir():
-        raise OnelayerError(f"{folder}: there is no such folder; of a hub's name --revision")
+    names = list(map(_name, checkpoints))
+    names = names if len(set(names)) == len(names) else checkpoints
+    if len(set(names)) < len(names):
+        raise OnelayerError("a checkpoint is named twice")
+    to = to or Path("runs/probe", "+".join(names).replace("/", "_")[:100])
+    folders = {name: _folder(one, to) for name, one in zip(names, checkpoints, strict=True)}
     _make_topics(results, options["corpus"], cores)
     os.environ["HF_HUB_OFFLINE"] = "1"  # before its client is imported
     from tqdm import tqdm
 
-    from onelayer.probe import probe_folder
+    from onelayer.probe import compare_checkpoints
 
     progress = functools.partial(tqdm, leave=False, disable=None)
-    return probe_folder(folder, results, to, **options | {"name": name}, progress=progress)
+    return compare_checkpoints(folders, results, to, **options, progress=progress)
 
 
-def _fetch(repository: str, revision: str, to: Path) -> Path:
-    """A checkpoint of a hub at a commit, in a folder below `to`, fetched once."""
+def _name(checkpoint: str) -> str:
+    """The last part of a path, or of a hub's name with a short commit."""
+    path = Path(checkpoint).expanduser()
+    name, at, commit = checkpoint.rpartition("/")[2].partition("@")
+    return path.resolve().name if path.is_dir() else f"{name}{at}{commit[:7]}"
+
+
+def _folder(checkpoint: str, to: Path) -> Path:
+    """A checkpoint's folder, which can be probed; of a hub's it is fetched into one below `to`."""
+    path, (name, at, commit) = Path(checkpoint).expanduser(), checkpoint.rpartition("@")
+    if path.is_dir():
+        from onelayer.text.models.gather import check_folder
+
+        check_folder(path)
+        return path
+    if not at:
+        raise OnelayerError(f"{path}: there is no such folder; of a hub it is OWNER/NAME@COMMIT")
+    return _fetch(name, commit, to / "checkpoints" / checkpoint.replace("/", "--"))
+
+
+def _fetch(repository: str, revision: str, folder: Path) -> Path:
+    """A checkpoint of a hub at a commit, fetched once."""
     import pydantic
 
     from onelayer.settings.block import describe
     from onelayer.settings.hub import HubRepository
     from onelayer.text.fetch import Repository
-    from onelayer.text.models.gather import gather_checkpoint
+    from onelayer.text.models.gather import copy_checkpoint
 
     given = {"repository": repository, "revision": revision}
     try:
         settings = HubRepository(**given)
     except pydantic.ValidationError as error:
         raise OnelayerError(describe(error.errors()[0], given)) from None
-    folder = to / f"checkpoint-{revision}"
-    if not (folder / "model.safetensors").is_file():
-        part = to / f".part-checkpoint-{revision}"
+    if not folder.is_dir():
+        part = folder.with_name(f".part-{folder.name}")
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir(parents=True)
-        gather_checkpoint(Repository("model", settings), part)
+        copy_checkpoint(Repository("model", settings), part)
         part.rename(folder)
     return folder
 

@@ -1,38 +1,51 @@
-"""A model of one's own under the topic probe of Li, Li & Risteski (2023).
+"""Models of one's own under the topic probe of Li, Li & Risteski (2023).
 
 In Python `probe_topic_structure`, with texts and topics of one's own; on the command line
-`onelayer probe`, which calls `probe_folder` with the articles and topics of a run.
+`onelayer probe`, which calls it for several checkpoints with the articles and topics of a run.
 """
 
-import tempfile
+import functools
+import math
+import resource
+import sys
 import textwrap
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
+import torch
 from tokenizers import Tokenizer
 from transformers import PreTrainedModel
 
 from onelayer.ensemble.execution import resolve_device
 from onelayer.errors import OnelayerError
-from onelayer.evidence.tables import interval, number, tidy, write
+from onelayer.evidence.tables import interval, tidy, write
 from onelayer.evidence.verdicts import judge
 from onelayer.settings.probe import LONGEST, SHORTEST, AttentionProbeSettings, UncertaintySettings
 from onelayer.text.corpus.articles import words
-from onelayer.text.models.checkpoints import load_checkpoint, longest_text, save_random_checkpoint
-from onelayer.text.models.tokenizer import load_tokenizer, piece_ids
-from onelayer.topic_structure.wikipedia.measure import ALL, ATTENTION, EQUAL, measure_attention
+from onelayer.text.models.checkpoints import load_checkpoint, longest_text, random_model
+from onelayer.text.models.tokenizer import check_pieces, load_tokenizer, piece_ids
+from onelayer.topic_structure.wikipedia.measure import ATTENTION, EQUAL, measure_attention
 from onelayer.topic_structure.wikipedia.probe import embed, encode_texts, probe, sample_articles
 from onelayer.topic_structure.wikipedia.ratio import topic_bits
 from onelayer.topic_structure.wikipedia.reading import choose_articles, page, shown_model
-from onelayer.topic_structure.wikipedia.similarity import COSINE, measure_embeddings
-from onelayer.topic_structure.wikipedia.words import Labels, label_words
+from onelayer.topic_structure.wikipedia.similarity import measure_embeddings
+from onelayer.topic_structure.wikipedia.words import label_words
 
-REFERENCE_LENGTH = 100
-CONTROLS = [0, 1]  # seeds of random weights
+REFERENCE_LENGTH, MAX_TOKENS = 100, 128
 USUAL = UncertaintySettings()
 NEGLIGIBLE = 0.03  # a ratio that lies so close to 1 on both sides shows nothing
-SHOWN = {ATTENTION: "attention", EQUAL: "equal distance", COSINE: "cosine"}
+NOTHING = f"negligibly more or less (within {NEGLIGIBLE}) in"
+HEAD = "head_ratio"
+SHOWN = {ATTENTION: "attention", EQUAL: "at equal distance"}
+WEIGHTS = TRAINED, RANDOM = "checkpoint", "random weights"
+COLUMNS = {  # of the table that is printed
+    "attention [95%]": (TRAINED, ATTENTION),
+    "equal distance": (TRAINED, EQUAL),
+    "random weights": (RANDOM, EQUAL),
+}
 READING = Path(__file__).parents[2] / "workflow/report/reading.html"
 Progress = Callable[..., Iterable]
 
@@ -65,7 +78,9 @@ def probe_topic_structure(
     Returns:
         A row for each quantity (and `overlap`, `threshold`): `value`, its 95% interval `low`,
         `high` over `n` texts or words; and of permuted topics `null` (mean), `z` and others.
-        `attention_ratio` and `embedding_cosine_ratio` are of pairs of one topic over pairs of two.
+        `attention_ratio` and `embedding_cosine_ratio` are of pairs of one topic over pairs of two;
+        `over_null`, `over_low`, `over_high` are the first over its null. `head_ratio` is of single
+        heads, by `layer` and `head`. Embeddings and heads are of the first threshold alone.
 
     Raises:
         OnelayerError: fewer than two texts or topics, too few pairs of their words, more tokens
@@ -78,6 +93,7 @@ def probe_topic_structure(
     longest = min(longest_text(model), LONGEST)
     if not SHORTEST <= max_tokens <= longest:
         raise OnelayerError(f"max_tokens: {max_tokens}; from {SHORTEST} to {longest} are read")
+    check_pieces(tokenizer, len(model.get_input_embeddings().weight), "tokenizer")
     kept = kept_words(topics)
     pieces = piece_ids(tokenizer, kept["word"].unique())
     counts = pd.Series([word for text in texts for word in words(text)]).value_counts()
@@ -85,12 +101,21 @@ def probe_topic_structure(
     vocabulary = pd.DataFrame({"word": list(pieces), "occurrences": occurrences.to_numpy()})
     try:
         labels = label_words(kept, vocabulary, pieces)
-        articles = pd.DataFrame({"id": range(len(texts)), "text": texts})
-        pairs, _ = run(model, tokenizer, articles, labels, max_tokens, progress)
-        measured = measure([(pairs, embed(model, tokenizer, labels.words))], labels, uncertainty)
+        encoded = encode_texts(tokenizer, texts, labels.words, max_tokens)
+        of = range(len(texts)), labels.words, topic_bits(labels.topics[0]), REFERENCE_LENGTH
+        pairs, heads = probe(model, encoded, *of, progress=progress)
+        vectors = [embed(model, tokenizer, labels.words)]
+        measured = [
+            measure_attention(pairs, [pairs["mean"]], labels, uncertainty),
+            measure_embeddings(vectors, labels.only_first(), uncertainty),
+        ]
     except OnelayerError as error:  # keys of the settings mean nothing here
         raise OnelayerError(str(error).replace("topics.ambiguity: ", "topics: ")) from None
-    return measured.drop(columns=["seed", "over_replicates"])
+    heads = heads.rename(columns={"ratio": "value"})
+    heads = heads.assign(quantity=HEAD, **labels.variants[0]._asdict())
+    table = pd.concat([*measured, heads], ignore_index=True)
+    table = table.astype({"layer": "Int64", "head": "Int64"})  # none but of single heads
+    return table.drop(columns=["seed", "over_replicates"])
 
 
 def kept_words(topics: Mapping[str, Iterable[str]] | pd.DataFrame) -> pd.DataFrame:
@@ -109,154 +134,172 @@ def kept_words(topics: Mapping[str, Iterable[str]] | pd.DataFrame) -> pd.DataFra
     return kept.assign(overlap=overlap, threshold="given")
 
 
-def run(
-    model: PreTrainedModel,
-    tokenizer: Tokenizer,
-    articles: pd.DataFrame,
-    labels: Labels,
-    max_tokens: int,
-    progress: Progress,
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Pairs and heads of `probe` over articles `id`, `text`."""
-    texts = encode_texts(tokenizer, articles["text"], labels.words, max_tokens)
-    of = articles["id"], labels.words, topic_bits(labels.topics[0]), REFERENCE_LENGTH
-    return probe(model, texts, *of, progress=progress)
-
-
-def measure(
-    checkpoints: Sequence[tuple[pd.DataFrame, pd.DataFrame]],
-    labels: Labels,
-    uncertainty: UncertaintySettings,
-) -> pd.DataFrame:
-    """Rows of `measure` of checkpoints: pairs and embeddings of each."""
-    pairs, vectors = zip(*checkpoints, strict=True)
-    seeds = range(len(checkpoints))
-    tables = [
-        measure_attention(pairs[0], [one["mean"] for one in pairs], labels, uncertainty, seeds),
-        measure_embeddings(vectors, labels, uncertainty, seeds),
-    ]
-    return pd.concat(tables, ignore_index=True)
-
-
-def probe_folder(
-    checkpoint: Path,
+def compare_checkpoints(
+    checkpoints: Mapping[str, Path],
     results: Path,
     to: Path,
     *,
-    name: str,
     corpus: str = "vital-articles",
     overlap: str = "disjoint",
     documents: int = 1000,
-    max_tokens: int = 128,
     device: str = "auto",
     progress: Progress = silent,
 ) -> str:
-    """Probe a checkpoint beside two random models of its architecture, with a run's topics.
+    """Probe checkpoints, each beside its architecture with random weights, with a run's topics.
 
-    Writes `probe.csv`, `.md`, `.tex`, `.pdf`, `.png` and `reading.html` into the folder `to`.
+    One model is held at a time, in the precision that its weights are stored in. Writes
+    `probe.csv`, `.md`, `.tex`, `.pdf`, `.png`, `heads.csv` and `reading.html` into the folder `to`.
 
     Returns:
-        A table of at most 80 columns and a sentence, to be printed.
+        A table of at most 80 columns, a sentence and the page's path, to be printed.
 
     Raises:
-        OnelayerError: the checkpoint cannot be probed, or the run has no topics of the corpus.
+        OnelayerError: a checkpoint cannot be probed, or the run has no topics of the corpus.
     """
-    kept, vocabulary = _topics_of_run(results / "topics" / corpus)
+    started, device = time.monotonic(), resolve_device(device)
+    kept = _topics_of_run(results / "topics" / corpus)
     kept = kept[kept["overlap"] == overlap]
-    device, tokenizer = resolve_device(device), load_tokenizer(checkpoint)
-    model = load_checkpoint(checkpoint, device)
-    labels = label_words(kept, vocabulary, piece_ids(tokenizer, kept["word"].unique()))
-    max_tokens = int(min(max_tokens, longest_text(model)))
-    how = {"reference_length": REFERENCE_LENGTH, "max_tokens": max_tokens, "seed": 0}
-    drawn = AttentionProbeSettings(documents=documents, **how)
+    drawn = AttentionProbeSettings(
+        documents=documents, max_tokens=MAX_TOKENS, reference_length=REFERENCE_LENGTH, seed=0
+    )
     articles = sample_articles(results / "corpora" / corpus / "articles.parquet", drawn)
-    chosen, shown = choose_articles(articles, kept, count=3, most_words=40), []
-
-    def probed(title: str, model: PreTrainedModel) -> tuple[pd.DataFrame, pd.DataFrame]:
-        pairs, heads = run(model, tokenizer, articles, labels, max_tokens, progress)
-        shown.append(shown_model(title, model, tokenizer, heads, chosen))
-        return pairs, embed(model, tokenizer, labels.words)
-
-    measures, controls = {name: measure([probed(name, model)], labels, USUAL)}, []
-    for seed in CONTROLS:
-        with tempfile.TemporaryDirectory() as folder:
-            save_random_checkpoint(Path(checkpoint), Path(folder), seed)
-            controls.append(probed(f"random {seed}", load_checkpoint(folder, device)))
-    measures["random"] = measure(controls, labels, USUAL)
-    rows = pd.concat([one.assign(model=title) for title, one in measures.items()])
-    rows = rows[(rows["seed"] == ALL) & ~rows["quantity"].str.endswith("_different")]
-    title = f"{name}: pairs of words of one topic over pairs of two"
+    chosen = choose_articles(articles, kept, count=3, most_words=40)
     to.mkdir(parents=True, exist_ok=True)
-    _write(rows, name, title, to)
+    tables, shown = [], []
+    for name, folder in checkpoints.items():
+        tokenizer, dtype = load_tokenizer(folder), "auto"
+        for weights in WEIGHTS:
+            if weights == TRAINED:
+                model = load_checkpoint(folder, device, dtype=dtype)
+                dtype = model.dtype
+            else:
+                how = {"attn_implementation": "eager", "dtype": dtype}
+                model = random_model(folder, seed=0, **how).to(device)
+            of, title = list(articles["text"]), f"{name}, {weights}"
+            read = int(min(MAX_TOKENS, longest_text(model)))
+            bar = functools.partial(progress, desc=title)
+            found = probe_topic_structure(model, tokenizer, of, kept, max_tokens=read, progress=bar)
+            tables.append(found.assign(model=name, weights=weights))
+            heads = found[found["quantity"] == HEAD].rename(columns={"value": "ratio"})
+            shown.append(shown_model(title, model, tokenizer, heads, chosen))
+            del model  # before the next one is made
+    rows = pd.concat(tables, ignore_index=True)
+    _write(rows, to)
     template = READING.read_text(encoding="utf-8")
     (to / "reading.html").write_text(page(template, chosen, kept, shown), encoding="utf-8")
-    return f"{title}\n\n{_said(rows, name)}\n\nAll numbers and the page to read: {to}"
+    took = f"{time.monotonic() - started:.0f} s, at most {_memory():.1f} GiB of memory"
+    return f"{described(rows)}\n\n{to / 'reading.html'} ({took})"
 
 
-def _topics_of_run(topics: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Kept words and vocabulary of a run."""
-    if not (topics / "kept_words.parquet").is_file():
-        raise OnelayerError(f"{topics}: no topics here; snakemake {topics}/kept_words.parquet")
-    kept, vocabulary = (
-        pd.read_parquet(topics / f"{table}.parquet") for table in ("kept_words", "vocabulary")
-    )
-    return kept, vocabulary
+def _topics_of_run(topics: Path) -> pd.DataFrame:
+    """Kept words of a run."""
+    if not (path := topics / "kept_words.parquet").is_file():
+        raise OnelayerError(f"{topics}: no topics here; snakemake {path}")
+    return pd.read_parquet(path)
 
 
-def _write(rows: pd.DataFrame, name: str, title: str, to: Path) -> None:
-    """The table of all rows, and the figure of those in `SHOWN`."""
-    from onelayer.evidence.figures import PALETTE, WIDTH, despine, plain, plt, save
+def _memory() -> float:
+    """The most memory that this process has held, of a GPU where it used one, in GiB."""
+    if torch.cuda.is_initialized():
+        return torch.cuda.max_memory_allocated() / 2**30
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most / (2**30 if sys.platform == "darwin" else 2**20)
 
-    columns = ["overlap", "model", "threshold", "quantity", "value", "low", "high", "n", "null"]
+
+def _write(rows: pd.DataFrame, to: Path) -> None:
+    """The table of all rows but those of heads, the heads' table, and the figure of both."""
+    keys = ["model", "weights", "overlap", "threshold"]
+    heads = rows[rows["quantity"] == HEAD]
+    columns = ["model", "weights", "layer", "head", "value"]
+    heads[columns].to_csv(to / "heads.csv", index=False, float_format="%.9g")
+    numbers = ["quantity", "value", "low", "high", "n", "null", "null_low", "null_high"]
+    told = rows[(rows["quantity"] != HEAD) & ~rows["quantity"].str.endswith("_different")]
+    table = tidy(told[[*keys, *numbers]], keys)
     files = (to / f"probe.{ending}" for ending in ("csv", "md", "tex"))
-    write(tidy(rows[columns], columns[:3]), *files, title=title)
-    figure, axes = plt.subplots(1, len(SHOWN), figsize=(WIDTH, 2.4), sharey=True)
-    for axis, (quantity, of) in zip(axes, SHOWN.items(), strict=True):
-        part = rows[rows["quantity"] == quantity]
-        thresholds = list(dict.fromkeys(part["threshold"]))
-        for k, model in enumerate((name, "random")):
-            own = part[part["model"] == model]
-            heights = [thresholds.index(t) + 0.16 * (2 * k - 1) for t in own["threshold"]]
-            axis.hlines(heights, own["null_low"], own["null_high"], color="0.85", linewidth=5)
-            axis.hlines(heights, own["low"], own["high"], color=PALETTE[k])
-            axis.plot(own["value"], heights, "o", color=PALETTE[k], label=plain(model))
-        axis.axvline(1, color="0.5", linewidth=0.8, zorder=0)
-        axis.set(yticks=range(len(thresholds)), yticklabels=thresholds, xlabel=of)
-        despine(axis)
-    axes[0].invert_yaxis()
-    axes[-1].legend()
-    title = f"{name}: one topic over two (bars: 95% intervals; grey: permuted topics)"
-    figure.suptitle(plain(title), fontsize=10)
+    write(table, *files, title="Pairs of words of one topic over pairs of two")
+    _draw(rows, heads, to)
+
+
+def _draw(rows: pd.DataFrame, heads: pd.DataFrame, to: Path) -> None:
+    """A row for each checkpoint: its ratios, its heads, and the heads with random weights."""
+    from onelayer.evidence.figures import DIVERGING, PALETTE, WIDTH, despine, plain, plt, save
+
+    names = list(dict.fromkeys(rows["model"]))
+    size = WIDTH, 0.8 + 1.5 * len(names)
+    figure, axes = plt.subplots(len(names), 3, figsize=size, squeeze=False)
+    strongest = heads["value"].sub(1).abs().replace(math.inf, math.nan).max()
+    most = 1 + min(1, max(NEGLIGIBLE, strongest))
+    for (ratios, *maps), name in zip(axes, names, strict=True):
+        for k, weights in enumerate(WEIGHTS):
+            own = rows[(rows["model"] == name) & (rows["weights"] == weights)]
+            part = own.drop_duplicates("quantity").set_index("quantity").loc[list(SHOWN)]
+            heights = np.arange(len(SHOWN)) + 0.16 * (2 * k - 1)
+            ratios.hlines(heights, part["null_low"], part["null_high"], color="0.85", linewidth=5)
+            ratios.hlines(heights, part["low"], part["high"], color=PALETTE[k])
+            ratios.plot(part["value"], heights, "o", color=PALETTE[k], label=weights)
+            grid = heads[(heads["model"] == name) & (heads["weights"] == weights)]
+            grid = grid.pivot(index="layer", columns="head", values="value").to_numpy()
+            extent = 0.5, grid.shape[1] + 0.5, grid.shape[0] + 0.5, 0.5
+            how = {"vmin": 2 - most, "vmax": most, "cmap": DIVERGING, "aspect": "auto"}
+            image = maps[k].imshow(grid, extent=extent, **how)
+            maps[k].set_ylabel("layer")
+            for axis in (maps[k].xaxis, maps[k].yaxis):
+                axis.get_major_locator().set_params(integer=True)
+        ratios.axvline(1, color="0.5", linewidth=0.8, zorder=0)
+        ratios.set(yticks=range(len(SHOWN)), yticklabels=SHOWN.values(), title=plain(name))
+        ratios.set_ylim(len(SHOWN) - 0.5, -0.5)
+        despine(ratios)
+        if ratios is not axes[0, 0]:
+            ratios.sharex(axes[0, 0])
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper left", ncols=2)
+    for axis, label in zip(axes[-1], ("one topic over two", "head", "head"), strict=True):
+        axis.set_xlabel(label)
+    for axis, weights in zip(axes[0, 1:], WEIGHTS, strict=True):
+        axis.set_title(f"heads, {weights}")
+    figure.colorbar(image, ax=axes[:, 1:], label="one topic over two")
     save(figure, to / "probe.pdf", to / "probe.png")
 
 
-def _said(rows: pd.DataFrame, name: str) -> str:
-    by, lines = rows.set_index(["model", "threshold", "quantity"]), []
-    thresholds = list(dict.fromkeys(rows.loc[rows["quantity"] == ATTENTION, "threshold"]))
-    for quantity, of in SHOWN.items():
-        for threshold in thresholds:
-            row, ends = {"ratio of": of, "words": threshold}, slice("value", "high")
-            for model, column in ((name, "checkpoint [95%]"), ("random", "random [95%]")):
-                row[column] = interval(*by.loc[(model, threshold, quantity), ends])
-            one = by.loc[(name, threshold, quantity)]
-            lines.append(row | {"null": number(one["null"]), "z": number(one["z"], 1)})
-    one = by.loc[(name, thresholds[0], EQUAL)]
-    over = {end: one[end] / one["null"] for end in ("value", "low", "high")}
+def described(rows: pd.DataFrame) -> str:
+    """A table of at most 80 columns of rows of `probe_topic_structure`, and a sentence.
+
+    Args:
+        rows: with `model` and `weights` (`TRAINED`, `RANDOM`); of the first threshold are shown.
+    """
+    first = rows.drop_duplicates(["model", "weights", "quantity"])
+    by, lines, sayings = first.set_index(["model", "weights", "quantity"]), [], {}
+    for name in dict.fromkeys(rows["model"]):
+        row = {"checkpoint": name}
+        for column, of in COLUMNS.items():
+            row[column] = interval(*by.loc[(name, *of), ["value", "low", "high"]])
+        lines.append(row)
+        one = by.loc[(name, TRAINED, EQUAL)]
+        times = interval(one["over_null"], one["over_low"], one["over_high"])
+        of = verdict(one)
+        said = name if of == NOTHING else f"{name} ({times} times)"
+        sayings.setdefault(of, []).append(said)
+    table = pd.DataFrame(lines)
+    room = 79 - len(table.drop(columns="checkpoint").to_string(index=False).splitlines()[0])
+    table["checkpoint"] = [
+        n if len(n) <= room else f"…{n[1 - room :]}" for n in table["checkpoint"]
+    ]
+    said = "; ".join(f"{of} {', '.join(names)}" for of, names in sayings.items())
     text = (
-        f"In {name} words of one topic ({thresholds[0]}) attend to each other "
-        f"{interval(*over.values())} times as much as equally frequent words of permuted topics, "
-        f"at equal distance. {verdict(over)}"
+        "Beside equally frequent words of permuted topics, and at equal distance, words of one "
+        f"topic ({by['threshold'].iloc[0]}) attend to each other: {said}."
     )
-    return f"{pd.DataFrame(lines).to_string(index=False)}\n\n{textwrap.fill(text, 80)}"
+    return f"{table.to_string(index=False)}\n\n{textwrap.fill(text, 80)}"
 
 
-def verdict(over: Mapping[str, float]) -> str:
-    """What a ratio over its null shows, in the scoreboard's words: `value`, `low`, `high`."""
-    row = {**over, "null": 1.0, "n": float("nan"), "state": ""}
-    found = judge(row, {"rule": "direction", "side": 1, "matters": NEGLIGIBLE})
+def verdict(row: Mapping) -> str:
+    """What a ratio over its null shows, in the scoreboard's words: a row of the ratio."""
+    names = ("value", "low", "high"), ("over_null", "over_low", "over_high")
+    over = {name: row[of] for name, of in zip(*names, strict=True)}
+    null = {end: row[end] / row["null"] for end in ("null_low", "null_high")}
+    one = {**over, **null, "null": 1.0, "n": row["n"], "state": ""}
     return {
-        "reproduced": "The difference is one of topics.",
-        "opposite": "It is less, not more.",
-        "negligible": f"That is negligible: within {NEGLIGIBLE} of 1.",
-        "undecided": "Whether it is more or less than 1 is undecided.",
-    }[found]
+        "reproduced": "more in",
+        "opposite": "less in",
+        "negligible": NOTHING,
+        "undecided": "undecided in",
+    }[judge(one, {"rule": "direction", "side": 1, "matters": NEGLIGIBLE})]

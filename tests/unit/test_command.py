@@ -7,6 +7,7 @@ import pytest
 
 import onelayer
 from onelayer.__main__ import main
+from tests.tiny_models import save_tiny
 
 
 @pytest.mark.parametrize(
@@ -15,11 +16,16 @@ from onelayer.__main__ import main
         (["compare", "nowhere"], "onelayer: nowhere: no tables here; `make results` makes them"),
         (["crate", "nowhere"], "onelayer: nowhere/index.md does not exist; `make results` makes"),
         (["probe", "nowhere"], "onelayer: nowhere: there is no such folder"),
-        (["probe", ".", "--results", "nowhere"], "onelayer: nowhere: no topics of vital-articles"),
+        (["probe", "a/b@main"], "onelayer: revision: a revision is the 40 hexadecimal digits"),
+        (["probe", "nowhere", "nowhere"], "onelayer: a checkpoint is named twice"),
+        (["probe", ".", "nowhere"], "onelayer: config.json of folder .: there is no such file"),
+        (["probe", "mine", "--results", "nowhere"], "onelayer: nowhere: no topics of vital-art"),
     ],
 )
 def test_what_is_wrong_is_one_line(arguments, said, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    save_tiny("bert", tmp_path / "mine")
+    capsys.readouterr()  # a bar of the library's
     assert main(arguments) == 1
     printed = capsys.readouterr()
     assert printed.out == ""

@@ -131,7 +131,8 @@ def test_a_dump_has_articles_without_markup_redirects_or_talk_pages(tmp_path) ->
         ("Newt", 0, 12, ""),
         ("Talk:Frog", 1, 13, "Nice article."),
     )
-    [(article_id, title, text, label)] = read(path, format="mediawiki-xml")
+    [(article_id, title, text, label), newt] = read(path, format="mediawiki-xml")
+    assert newt == ("12", "Newt", "", None)  # to be counted by who writes articles
     assert (article_id, title, label) == ("10", "Frog", None)
     assert text.startswith("Frogs are amphibians.")
     assert "Life" in text and not set("=[]{}'") & set(text)

@@ -1,17 +1,25 @@
-"""A model of one's own under the probe: `onelayer.probe_topic_structure` and `onelayer probe`."""
+"""Models of one's own under the probe: `onelayer.probe_topic_structure` and `onelayer probe`."""
+
+import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 import onelayer
+from onelayer.__main__ import _folder, _name
 from onelayer.errors import OnelayerError
-from onelayer.probe import probe_folder, verdict
+from onelayer.probe import compare_checkpoints, described, verdict
 from onelayer.settings.probe import UncertaintySettings
-from onelayer.text.models.checkpoints import load_checkpoint
+from onelayer.text.models.checkpoints import load_checkpoint, random_model
 from onelayer.text.models.tokenizer import load_tokenizer
+from tests import tiny_models
 from tests.oracle.wikipedia import WORDS, save_tiny
+from tests.servers import COMMIT, Hub, become_a_client, serve
 
+PAGE = Path(__file__).parents[2] / "docs/probe.md"
 FEW = UncertaintySettings(document_resamples=100, word_resamples=50, permutations=50)
 TOPICS = {"animals": ["Frog", "froglet", *WORDS[1:8]], "music": WORDS[8:]}
 RNG = np.random.default_rng(0)
@@ -71,6 +79,7 @@ def results(tmp_path):
     corpus.mkdir(parents=True)
     kept = [("disjoint", "top 3", place % 2, word) for place, word in enumerate(WORDS)]
     kept = pd.DataFrame(kept, columns=["overlap", "threshold", "topic", "word"])
+    kept = pd.concat([kept, kept.assign(overlap="overlapping")])
     kept.to_parquet(topics / "kept_words.parquet")
     vocabulary = pd.DataFrame({"word": WORDS, "occurrences": [*range(8)] * 2})
     vocabulary.to_parquet(topics / "vocabulary.parquet")
@@ -80,37 +89,124 @@ def results(tmp_path):
     return tmp_path / "results"
 
 
-def test_a_folder_is_probed_beside_random_weights(folder, results, tmp_path):
-    to = tmp_path / "out"
-    said = probe_folder(folder, results, to, name="mine", corpus="tiny", device="cpu", documents=30)
-    assert {path.suffix for path in to.iterdir()} == {
-        ".csv",
-        ".md",
-        ".tex",
-        ".pdf",
-        ".png",
-        ".html",
+def test_checkpoints_are_probed_each_beside_its_random_weights(
+    folder, results, tmp_path, monkeypatch
+):
+    half = save_tiny(tmp_path / "half", "gpt2")
+    load_checkpoint(half).to(torch.bfloat16).save_pretrained(half)
+    of, to, precisions = {"mine": folder, "half": half}, tmp_path / "out", []
+
+    def load(*args, **how):
+        precisions.append((model := load_checkpoint(*args, **how)).dtype)
+        return model
+
+    monkeypatch.setattr("onelayer.probe.load_checkpoint", load)
+    printed = compare_checkpoints(of, results, to, corpus="tiny", device="cpu", documents=30)
+    endings = {f"probe.{ending}" for ending in ("csv", "md", "tex", "pdf", "png")}
+    assert {path.name for path in to.iterdir()} == {*endings, "heads.csv", "reading.html"}
+    table = pd.read_csv(to / "probe.csv").query("quantity == 'attention_ratio'")
+    assert list(zip(table["model"], table["weights"], strict=True)) == [
+        (name, weights) for name in of for weights in ("checkpoint", "random weights")
+    ]
+    assert precisions == [torch.float32, torch.bfloat16]
+    assert table["value"].is_unique and set(table["overlap"]) == {"disjoint"}
+    random = table[table["weights"] == "random weights"]
+    assert random["value"].to_numpy() == pytest.approx(1, abs=0.02)
+    assert len(pd.read_csv(to / "heads.csv")) == 2 * 2 * 2 * 2
+    *lines, last = printed.splitlines()
+    assert max(map(len, lines)) <= 80 and last.startswith(f"{to / 'reading.html'} (")
+    shown = re.search(r"\$ onelayer probe .*\n((?s:.*?))```", PAGE.read_text(encoding="utf-8"))[1]
+    assert shape(shown) == shape(printed)
+
+
+def test_a_checkpoint_of_a_hub_is_fetched_once_as_it_is_at_its_commit(
+    folder, tmp_path, monkeypatch
+):
+    hub = Hub(files={"models/a/mine": {path.name: path.read_bytes() for path in folder.iterdir()}})
+    with serve(hub):
+        become_a_client(hub, tmp_path, monkeypatch)
+        found = _folder(f"a/mine@{COMMIT}", tmp_path)
+    assert all((found / name).read_bytes() == of for name, of in hub.files["models/a/mine"].items())
+    assert _folder(f"a/mine@{COMMIT}", tmp_path) == found  # without a hub
+    assert _name(f"a/mine@{COMMIT}") == f"mine@{COMMIT[:7]}" and _name(str(folder)) == "model"
+
+
+def test_a_table_has_each_number_in_its_column():
+    equal = "attention_ratio_distance_standardised"
+    rows = pd.DataFrame({"quantity": ["attention_ratio", equal] * 2, "value": [4.0, 3.0, 2.2, 2.0]})
+    rows["weights"] = ["checkpoint"] * 2 + ["random weights"] * 2
+    rows = rows.assign(model="mine", threshold="top 3", n=30, null=2.0)
+    rows["null_low"], rows["null_high"], rows["over_null"] = 1.9, 2.1, rows["value"] / 2
+    for end, by in (("low", 0.9), ("high", 1.1)):
+        rows[end], rows[f"over_{end}"] = by * rows["value"], by * rows["over_null"]
+    _, row, _, sentence = described(rows).split("\n", 3)
+    assert row == "      mine 4.00 [3.60, 4.40] 3.00 [2.70, 3.30] 2.00 [1.80, 2.20]"
+    assert " ".join(sentence.split()).endswith("more in mine (1.50 [1.35, 1.65] times).")
+
+
+def test_long_names_are_cut_to_80_columns(tiny):
+    table = onelayer.probe_topic_structure(*tiny, TEXTS, TOPICS, max_tokens=64, uncertainty=FEW)
+    rows = [table.assign(model="a" * 70 + "z", weights=w) for w in ("checkpoint", "random weights")]
+    header, row, *_ = described(pd.concat(rows)).splitlines()
+    assert len(header) == len(row) == 80 and row.startswith("…a") and "az " in row
+
+
+def shape(printed):
+    """The header's columns, how a row of numbers looks, and how the two last parts begin."""
+    header, row, *_ = printed.splitlines()
+    _, sentence, last = printed.strip().split("\n\n")
+    numbers = re.sub(r"\d", "0", row.split(maxsplit=1)[1])
+    of = re.sub(r"\(.*?\)", "", " ".join(sentence.split()))
+    return header.split(), numbers, of.split(":")[0], re.sub(r".*/|[\d.]+ ", "", last)
+
+
+TRIED = ("bert", "roberta", "albert", "electra", "bart", "distilbert", "mpnet", "deberta-v2")
+TRIED = (*TRIED, "modernbert", "gpt2", "llama", "gemma2")
+
+
+@pytest.mark.parametrize("family", TRIED)
+def test_random_weights_of_any_architecture_follow_no_topic(family, tmp_path):
+    source = tiny_models.save_tiny(family, tmp_path / family)
+    texts = [
+        " ".join(RNG.choice([*tiny_models.WORDS, *tiny_models.MORE], size=40)) for _ in range(20)
+    ]
+    topics = {
+        "animals": [*tiny_models.WORDS[:3], *tiny_models.MORE[:4]],
+        "music": [*tiny_models.WORDS[3:6], *tiny_models.MORE[4:]],
     }
-    table = pd.read_csv(to / "probe.csv")
-    assert set(table["model"]) == {"mine", "random"}
-    random = table[(table["model"] == "random") & (table["quantity"] == "attention_ratio")]
-    assert random["value"].item() == pytest.approx(1, abs=0.02)
-    assert max(map(len, said.splitlines()[:-1])) <= 80 and "In mine words of one topic" in said
+    given = random_model(source, 0, attn_implementation="eager"), load_tokenizer(source)
+    table = onelayer.probe_topic_structure(*given, texts, topics, max_tokens=60, uncertainty=FEW)
+    by = table.set_index("quantity")["value"]
+    assert by["attention_ratio"] == pytest.approx(1, abs=0.02)
+    assert by["attention_ratio_distance_standardised"] == pytest.approx(1, abs=0.02)
+    assert len(by["head_ratio"]) == 4 and np.isfinite(by["embedding_dot_ratio"])
+
+
+def test_a_ratio_is_judged_over_its_null(tiny):
+    table = onelayer.probe_topic_structure(*tiny, TEXTS, TOPICS, max_tokens=64, uncertainty=FEW)
+    row = table.set_index("quantity").loc["attention_ratio"]
+    assert row["over_null"] == pytest.approx(row["value"] / row["null"])
+    assert row["over_low"] == pytest.approx(row["low"] / row["null"])
 
 
 @pytest.mark.parametrize(
-    ("ends", "said"),
+    ("null", "over", "said"),
     [
-        ((1.0, 0.99, 1.02), "negligible: within 0.03 of 1"),
-        ((1.2, 1.1, 1.3), "one of topics"),
-        ((0.8, 0.7, 0.9), "less, not more"),
-        ((1.0, 0.9, 1.1), "undecided"),
+        (1.2, (1.0, 0.99, 1.02), "negligibly more or less (within 0.03) in"),
+        (1.0, (1.2, 1.1, 1.3), "more in"),
+        (1.5, (0.8, 0.7, 0.9), "less in"),
+        (1.0, (1.0, 0.9, 1.1), "undecided in"),
+        (1.2, (1.08, 1.05, 1.2), "undecided in"),  # what permuted topics may show
     ],
 )
-def test_a_ratio_near_1_on_both_sides_is_negligible_not_undecided(ends, said):
-    assert said in verdict(dict(zip(("value", "low", "high"), ends, strict=True)))
+def test_a_ratio_near_its_null_on_both_sides_is_negligible_not_undecided(null, over, said):
+    names = ("value", "low", "high"), ("over_null", "over_low", "over_high")
+    row = {"n": 30, "null": null, "null_low": 0.91 * null, "null_high": 1.09 * null}
+    for name, of, number in zip(*names, over, strict=True):
+        row |= {name: number * null, of: number}
+    assert verdict(row) == said
 
 
 def test_a_run_without_topics_is_refused(folder, tmp_path):
     with pytest.raises(OnelayerError, match="no topics here"):
-        probe_folder(folder, tmp_path, tmp_path / "out", name="mine")
+        compare_checkpoints({"mine": folder}, tmp_path, tmp_path / "out")

@@ -97,7 +97,8 @@ def _scratch(targets: Mapping[str, Path]) -> Iterator[Path]:
 def _download(requirement: str, scratch: Path) -> Path:
     options = [*PIP.split(), "--disable-pip-version-check", "--no-input", f"--dest={scratch}"]
     command = [sys.executable, *options, requirement]
-    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    place = os.environ | {"TMPDIR": str(scratch.absolute())}
+    run = subprocess.run(command, capture_output=True, text=True, check=False, env=place)
     if run.returncode == 0:
         return next(scratch.glob("*.whl"))
     said = [line for line in run.stderr.splitlines() if line.strip()]

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
-from xml.etree.ElementTree import ParseError
+from xml.etree.ElementTree import Element, ParseError
 
 from gensim.corpora.wikicorpus import extract_pages, filter_wiki
 
@@ -23,16 +23,22 @@ _HEADING = re.compile(r"^=+[ \t]*(.*?)[ \t]*=+[ \t]*$", re.MULTILINE)
 
 
 def read_dump(path: Path) -> Iterator[Article]:
-    """Articles of the main namespace, redirects left out, wiki markup removed.
+    """Articles of the main namespace, redirects left out, wiki markup removed; some are empty.
 
     Raises:
         OnelayerError: the file is no complete bzip2-compressed MediaWiki dump.
     """
+    namespace = ""
+
+    def note(page: Element, ns_path: str, **_) -> bool:
+        nonlocal namespace
+        namespace = page.find(ns_path).text
+        return True
+
     try:
         with open_unpacked(path) as stream:
-            for title, markup, page_id in extract_pages(_Bounded(stream), filter_namespaces=("0",)):
-                # Of pages without text, or of another namespace, there is none.
-                if markup and not _REDIRECT.match(markup):
+            for title, markup, page_id in extract_pages(_Bounded(stream), filter_articles=note):
+                if namespace == "0" and not _REDIRECT.match(markup):
                     text = _HEADING.sub(r"\1", _EMPHASIS.sub("", filter_wiki(markup)))
                     yield str(page_id), title or "", text.strip(), None
     except AttributeError:  # the parser looks into what it has not found

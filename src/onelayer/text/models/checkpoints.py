@@ -29,12 +29,16 @@ FACTORISED = ("albert", "electra")  # whose first hidden state is behind a proje
 
 
 def load_checkpoint(
-    folder: str | Path, device: str = "cpu", source: object = None
+    folder: str | Path,
+    device: str = "cpu",
+    source: object = None,
+    dtype: torch.dtype | str = torch.float32,
 ) -> PreTrainedModel:
-    """Load the bare model for probing: float32, `eval()`, attention weights computed explicitly.
+    """Load the bare model for probing: `eval()`, attention weights computed explicitly.
 
     The weights are those that transformers chooses: one file or shards, safetensors or tensors in
-    `pytorch_model.bin`. Heads that a checkpoint was published with are left out.
+    `pytorch_model.bin`; `dtype` "auto" leaves them as precise as they are there. Heads that a
+    checkpoint was published with are left out.
 
     Raises:
         OnelayerError: a missing or broken file, a request for remote code, an unknown architecture,
@@ -52,8 +56,9 @@ def load_checkpoint(
     with readable(source):
         model, report = AutoModel.from_pretrained(
             folder,
+            config=config,
             attn_implementation="eager",
-            dtype=torch.float32,
+            dtype=dtype,
             local_files_only=True,
             trust_remote_code=False,
             weights_only=True,
@@ -77,7 +82,9 @@ def load_checkpoint(
 def read_config(folder: Path, source: object = None) -> PreTrainedConfig:
     """A checkpoint's `config.json`, if transformers knows its architecture.
 
-    Refused are attention by compiled code from a hub and numbers by which building never ends.
+    BigBird's attention is that of every token to every token, by the same weights, as the library
+    itself has it in short texts. Refused are attention by compiled code from a hub and numbers by
+    which building never ends.
     """
     values = read_json(folder / "config.json", source)
     named = f"config.json of {source}" if source else folder / "config.json"
@@ -92,7 +99,10 @@ def read_config(folder: Path, source: object = None) -> PreTrainedConfig:
         version = f"transformers {transformers.__version__}"
         raise OnelayerError(f"{named}: model_type {shown(model_type)} is not known to {version}")
     with readable(named):
-        return AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    if getattr(config, "attention_type", None) == "block_sparse":
+        config.attention_type = "original_full"
+    return config
 
 
 def without_memory(config: PreTrainedConfig, source: object) -> PreTrainedModel:
@@ -101,12 +111,17 @@ def without_memory(config: PreTrainedConfig, source: object) -> PreTrainedModel:
         return AutoModel.from_config(config, attn_implementation="eager").eval()
 
 
-def save_random_checkpoint(source: Path, target: Path, seed: int) -> None:
-    """Initialise a model as transformers does, with another's configuration and tokenizer."""
+def random_model(source: Path, seed: int, **how: object) -> PreTrainedModel:
+    """Initialise a model as transformers does, with a checkpoint's configuration."""
     config = read_config(source)
     torch.manual_seed(stable_seed("random checkpoint", seed))
     with readable(source):
-        AutoModel.from_config(config, trust_remote_code=False).save_pretrained(target)
+        return AutoModel.from_config(config, trust_remote_code=False, **how).eval()
+
+
+def save_random_checkpoint(source: Path, target: Path, seed: int) -> None:
+    """Save a `random_model` beside the checkpoint's tokenizer."""
+    random_model(source, seed).save_pretrained(target)
     for name in ("tokenizer.json", "tokenizer_config.json"):
         shutil.copyfile(source / name, target / name)
 
@@ -147,11 +162,12 @@ def forward(model: PreTrainedModel, ids: list[int]) -> torch.Tensor:
     if any(layer.shape[2:] != (len(ids), len(ids)) for layer in given):
         found = f"{list(given[0].shape)} of {len(ids)} tokens; the probe needs one of every token "
         raise OnelayerError(f"{name} returned attention weights {found}to every token")
-    stacked = torch.stack([layer[0] for layer in given])
-    if not (error := (stacked.sum(dim=-1) - 1).abs().max().item()) <= ROW_SUM_TOLERANCE:
+    stacked = torch.stack([layer[0].float() for layer in given])
+    most = max(ROW_SUM_TOLERANCE, torch.finfo(given[0].dtype).eps)
+    if not (error := (stacked.sum(dim=-1) - 1).abs().max().item()) <= most:
         raise OnelayerError(
-            f"{name}: attention rows sum to 1 within {error:.2g}; at most {ROW_SUM_TOLERANCE:g} "
-            "is allowed (is the model in eval mode?)"
+            f"{name}: attention rows sum to 1 within {error:.2g}; at most {most:.2g} is allowed "
+            "(is the model in eval mode?)"
         )
     return stacked
 

@@ -6,6 +6,7 @@ with random weights read what the probe reads.
 
 import contextlib
 import copy
+import math
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,7 +26,7 @@ from onelayer.text.models.checkpoints import (
     without_memory,
     word_embeddings,
 )
-from onelayer.text.models.tokenizer import existing_folder, load_tokenizer
+from onelayer.text.models.tokenizer import check_pieces, existing_folder, load_tokenizer
 
 # Weights of two layers and the embeddings:
 MOST_TAKEN = 2 * 10**9
@@ -60,14 +61,30 @@ class Folder:
 
 
 def gather_checkpoint(source, target: Path) -> None:
-    """Copy a checkpoint's files, each checked before the next; the weights come last, as one file.
+    """Copy a checkpoint as `copy_checkpoint` does, and make its weights one file, float32.
+
+    Raises:
+        OnelayerError: as `copy_checkpoint`, and `load_checkpoint`.
+    """
+    chosen = copy_checkpoint(source, target)
+    torch.manual_seed(0)  # of a pooler that was published without weights, and is never read
+    model = load_checkpoint(target, source=source)
+    if chosen != files.WEIGHTS:
+        model.save_pretrained(target, max_shard_size="1TB")
+
+
+def copy_checkpoint(source, target: Path) -> str:
+    """Copy a checkpoint's files, each checked before the next; the weights come last.
 
     `source` is a `Folder` or a `Repository`. A missing `tokenizer_config.json` (BART's repository
     has none) becomes an empty one.
 
+    Returns:
+        The file of weights, or the index of its shards.
+
     Raises:
         OnelayerError: a file is missing, is not what its name says, or asks for remote code; the
-            model cannot be probed, or weights are missing.
+            model cannot be probed.
     """
     (target / "tokenizer_config.json").write_text("{}\n", encoding="utf-8")
     source.fetch("config.json", target / "config.json")
@@ -75,11 +92,7 @@ def gather_checkpoint(source, target: Path) -> None:
         source.fetch("tokenizer_config.json", target / "tokenizer_config.json")
     source.fetch("tokenizer.json", target / "tokenizer.json")
     _check_small_files(target, source)
-    chosen = _fetch_weights(source, target)
-    torch.manual_seed(0)  # of a pooler that was published without weights, and is never read
-    model = load_checkpoint(target, source=source)
-    if chosen != files.WEIGHTS:
-        model.save_pretrained(target, max_shard_size="1TB")
+    return _fetch_weights(source, target)
 
 
 def _fetch_weights(source, target: Path) -> str:
@@ -96,27 +109,33 @@ def _fetch_weights(source, target: Path) -> str:
 
 
 def check_folders(folders: Mapping[str, str]) -> None:
-    """Refuse folders, by the key of the settings that names them, as `gather_checkpoint` does.
+    """`check_folder` for folders by the key of the settings that names them."""
+    for key, path in folders.items():
+        try:
+            check_folder(path)
+        except OnelayerError as error:
+            raise OnelayerError(f"config: {key}: {error}") from None
+
+
+def check_folder(path: str | Path) -> None:
+    """Refuse a folder as `gather_checkpoint` does, before anything is computed.
 
     No weights are loaded: what is wrong with single ones is not seen.
     """
-    for key, path in folders.items():
-        folder = Folder(path)
-        try:
-            for name in folder.files():
-                if name.endswith((".json", ".safetensors", ".bin")):
-                    folder.check_link(name)
-            _check_small_files(folder.path, folder)
-            files.weight_files(folder.path, folder)
-        except OnelayerError as error:
-            raise OnelayerError(f"config: {key}: {error}") from None
+    folder = Folder(path)
+    for name in folder.files():
+        if name.endswith((".json", ".safetensors", ".bin")):
+            folder.check_link(name)
+    _check_small_files(folder.path, folder)
+    files.weight_files(folder.path, folder)
 
 
 def _check_small_files(folder: Path, source: object) -> None:
     check_architecture(folder, source)
     if (tokenizer := folder / "tokenizer_config.json").exists():
         files.read_json(tokenizer, source)
-    load_tokenizer(folder, source)
+    tokenizer = load_tokenizer(folder, source)
+    check_pieces(tokenizer, getattr(read_config(folder), "vocab_size", math.inf), source)
 
 
 def check_architecture(folder: Path, source: object) -> None:
@@ -156,4 +175,7 @@ def _of_two_layers(config: PreTrainedConfig) -> PreTrainedConfig:
         if isinstance(layers := getattr(config, name, None), int) and layers > 2:
             with contextlib.suppress(NotImplementedError, AttributeError, ValueError):
                 setattr(config, name, 2)  # what counts its layers otherwise is tried whole
+                for one, value in vars(config).items():  # what is said layer by layer
+                    if isinstance(value, list) and len(value) == layers:
+                        setattr(config, one, value[:2])
     return config
