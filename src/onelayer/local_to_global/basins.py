@@ -91,7 +91,8 @@ def _bracket(E: np.ndarray, sign: int, s_star: float) -> tuple[np.ndarray, np.nd
     edge = np.full_like(E, -W_SADDLE)
     if sign > 0:
         low = _size_at_rest(E, sign, outer=False)
-        return low, np.sqrt(wrightomega(math.log(2) - 2 * (E - s_star)) / 2)
+        # A little wider: at large E the root is the end of the bracket to the last digit.
+        return low, np.sqrt(wrightomega(math.log(2) - 2 * (E - s_star)) / 2) * 1.001
     closed = E < E_SADDLE  # the energy level meets e = 0
     if s_star > 0:
         edge[closed] = _size_at_rest(E[closed], sign, outer=False)

@@ -23,7 +23,9 @@ _A = [
 _ERROR = np.array([71 / 57600, 0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40])
 _SAFETY, _SHRINK, _GROW = 0.9, 0.2, 5.0
 _FIRST = 0.01  # first step, as a share of the time in which the flow changes a point by itself
-_SMALLEST = 1e-6  # a variable's error is relative down to this size of the variable
+# A variable's error is relative down to this size of the variable. From large e the flow takes w
+# to 1e-35: an absolute error of any size would lose the energy there, or carry w through 0.
+_SMALLEST = 1e-100
 _KEPT = 0.8  # the batch is packed when less than this share of it is still under way
 
 Field = Callable[[np.ndarray], np.ndarray]
