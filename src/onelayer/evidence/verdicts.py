@@ -113,7 +113,7 @@ def p_value(row: Mapping | None, claim: Mapping, verdict: str) -> float:
     on either side. The law is Student's t of `n` - 1 degrees of freedom, or the normal one.
     """
     rule = claim["rule"]
-    if verdict in ("not run", "not reached") or rule in ("bound", "number"):
+    if verdict in ("not run", "not reached") or row["state"] or rule in ("bound", "number"):
         return nan
     if isnan(row["low"]) or not row["high"] > row["low"] or not _unit(row, claim):
         return nan

@@ -61,26 +61,25 @@ def read_published(path: Path) -> dict[tuple, float]:
 def learned(histories: Sequence[pd.DataFrame]) -> dict[str, float]:
     """How far the final held-out loss lies below that of words' frequencies, mean over trainings.
 
-    Where it does not lie above 0 with its interval, a model that shows no topics has not learned
-    what would show them. Returns `value`, `low`, `high`, `n` (nats a word).
+    Returns `value`, `low`, `high`, `n` (nats a word).
     """
-    ends = []
-    for history in histories:
-        rows = history[(history["split"] == "held-out") & (history["quantity"] == "below_unigram")]
-        ends.append(rows.loc[rows["tokens"].idxmax(), "value"])
-    return mean(ends)
+    return mean(list(map(_below_unigram, histories)))
+
+
+def _below_unigram(history: pd.DataFrame) -> float:
+    rows = history[(history["split"] == "held-out") & (history["quantity"] == "below_unigram")]
+    return rows.loc[rows["tokens"].idxmax(), "value"]
 
 
 def state_of(histories: Sequence[pd.DataFrame]) -> str:
     """Why no ratio of a model is judged, high or low: `not reached`, `undecided`, or "".
 
-    Its trainings do not predict words better than frequencies at their end; or it is one alone.
+    One of its trainings does not predict words better than frequencies at its end: it has not
+    learned what would show topics. Or it has one training alone.
     """
-    if not histories:
-        return ""
-    below, alone = learned(histories), len(histories) == 1
-    reached = (below["value"] if alone else below["low"]) > 0
-    return ("undecided" if alone else "") if reached else "not reached"
+    if any(_below_unigram(history) <= 0 for history in histories):
+        return "not reached"
+    return "undecided" if len(histories) == 1 else ""
 
 
 def model_rows(
