@@ -194,6 +194,13 @@ def test_uniform_attention_pushes_v_toward_p_without_solving_the_task():
 # W and V together, and Theorem 2
 
 
+def test_noise_is_another_for_each_seed_with_the_same_lists(monkeypatch):
+    lists = joint.data.lists_of_seed(12, 2, 0, None)
+    monkeypatch.setattr(joint.data, "lists_of_seed", lambda *_: lists)
+    runs = joint.near_runs([NearStart(L=12, n=4, m=2, epsilon=[3], seeds=[0, 1])])
+    assert runs["c"].nunique() == 2
+
+
 def test_training_both_near_cp_is_perfect_within_100_steps():
     start = NearStart(L=12, n=4, m=3, epsilon=[0.1, 5.0], seeds=[0], steps=100)
     assert (joint.near_runs([start])["first_perfect"] <= 100).all()
