@@ -30,11 +30,11 @@ NOTES = [
 def case_note(cases: pd.DataFrame) -> str:
     """What the case says that a search has found."""
     ratios = cases["t_star_to_bound_ratio"].map(number)
-    beside = " and ".join(f"{r} at δ = {d:g}" for r, d in zip(ratios, cases["delta"], strict=True))
+    at_each = " and ".join(f"{r} at δ = {d:g}" for r, d in zip(ratios, cases["delta"], strict=True))
     return (
         "Not uniform: the worst case of a search (onelayer.decision_lists.theorem_1) has {L:g} "
         "tokens, sequences of {n:g}, lists of up to {m:g}; its t* in units of the bound is "
-    ).format(**cases.iloc[0]) + f"{beside}. A δ that depends on the data is not refuted."
+    ).format(**cases.iloc[0]) + f"{at_each}. A δ that depends on the data is not refuted."
 
 
 def looseness(solved: pd.DataFrame) -> str:
@@ -74,9 +74,9 @@ def table(solved: pd.DataFrame, counterexample: pd.DataFrame) -> pd.DataFrame:
         key = all_sizes | {"sequence_length": n, "delta": 1, "quantity": "growth_exponent"}
         rows.append(key | {"value": growth(of_n), "n": len(of_n)})
     for case in counterexample.rename(columns=readable.WORDS).to_dict("records"):
-        beside = {"value": case["t_star_to_bound_ratio"], "n": 1, "published": 1.0}
+        ratio_row = {"value": case["t_star_to_bound_ratio"], "n": 1, "published": 1.0}
         key = {name: f"{case[name]:g}" for name in KEYS}
-        rows.append(key | {"quantity": COUNTEREXAMPLE} | beside)
+        rows.append(key | {"quantity": COUNTEREXAMPLE} | ratio_row)
     sizes = readable.long(solved, KEYS, QUANTITIES)
     bounds = solved["bound"].where(solved["delta"] <= 1).repeat(len(QUANTITIES)).to_numpy()
     sizes["published"] = np.where(sizes["quantity"] == "t_star", bounds, np.nan)

@@ -50,8 +50,8 @@ def draw(measures: dict, models: dict, ways: dict, published: dict):
     """Ratio of disjoint topics by threshold: a panel per way and quantity, a line per model."""
     controls = [name for name in measures if models[name]["source"] == "random"]
     drawn = [name for name in measures if name not in controls[1:]]
-    beside = {models[name]["published_as"] for name in drawn}
-    absent = [name for name in dict.fromkeys(key[1] for key in published) if name not in beside]
+    controlled = {models[name]["published_as"] for name in drawn}
+    absent = [name for name in dict.fromkeys(key[1] for key in published) if name not in controlled]
     lines = [*(name for name in drawn if name not in controls), *absent, *controls[:1]]
     size = (WIDTH, (0.36 * len(lines) + 0.5) * len(WAYS) + 1.1)
     figure, axes = plt.subplots(

@@ -60,12 +60,12 @@ def for_readers(words: pd.DataFrame, quality: pd.DataFrame) -> pd.DataFrame:
         "most probable words": first["topic"].map(topics["word"].agg(", ".join)),
         "human topic": np.where(first["label"].notna(), human, EMPTY),
     }
-    told = [
+    of_all = [
         f"{QUALITY[row.quantity][0]}: {number(row.value, QUALITY[row.quantity][1])}"
         for row in quality.itertuples()
     ]
-    told = pd.DataFrame({"topic": "all", "most probable words": told})
-    return pd.concat([pd.DataFrame(shown), told]).fillna("")
+    of_all = pd.DataFrame({"topic": "all", "most probable words": of_all})
+    return pd.concat([pd.DataFrame(shown), of_all]).fillna("")
 
 
 with job(snakemake) as step:

@@ -115,36 +115,6 @@ compared = {way.fit(settings.topics.lda): way for way in settings.topic_structur
 compared.pop(authors_fit, None)
 
 
-rule fit_authors_topics:
-    input:
-        vocabulary=rules.count_words.output.vocabulary,
-        counts=rules.count_words.output.counts,
-        topics=rules.fit_lda.output.topics,
-    output:
-        topics=[f"results/sensitivity/{{corpus}}/topics/{authors_fit}.safetensors"],
-    log:
-        "results/logs/fit_authors_topics/{corpus}.log",
-    benchmark:
-        "results/benchmarks/fit_authors_topics/{corpus}.tsv"
-    priority: 3
-    conda:
-        "../../envs/onelayer.yaml"
-    threads: 1
-    resources:
-        mem_mb=lambda w, attempt: 1500 * attempt,
-        runtime=lambda w, attempt: 60 * attempt,
-    params:
-        settings={
-            "ours": dump(settings.topics.lda),
-            "fits": {authors_fit: [dump(wikipedia.authors.lda(settings.topics.lda)), "tf-idf"]},
-        },
-        code=code("fit_compared_topics"),
-    message:
-        "Fit topics as the authors do on {wildcards.corpus}"
-    script:
-        "../../scripts/fit_compared_topics.py"
-
-
 # One job for all: most of a small corpus's minutes would be new processes.
 rule fit_compared_topics:
     input:
@@ -177,6 +147,27 @@ rule fit_compared_topics:
         "Fit the topics that are compared on {wildcards.corpus}"
     script:
         "../../scripts/fit_compared_topics.py"
+
+
+# A job of its own: the tables need these topics alone.
+use rule fit_compared_topics as fit_authors_topics with:
+    output:
+        topics=[f"results/sensitivity/{{corpus}}/topics/{authors_fit}.safetensors"],
+    log:
+        "results/logs/fit_authors_topics/{corpus}.log",
+    benchmark:
+        "results/benchmarks/fit_authors_topics/{corpus}.tsv"
+    resources:
+        mem_mb=lambda w, attempt: 1500 * attempt,
+        runtime=lambda w, attempt: 60 * attempt,
+    params:
+        settings={
+            "ours": dump(settings.topics.lda),
+            "fits": {authors_fit: [dump(wikipedia.authors.lda(settings.topics.lda)), "tf-idf"]},
+        },
+        code=code("fit_compared_topics"),
+    message:
+        "Fit topics as the authors do on {wildcards.corpus}"
 
 
 rule tabulate_topics:

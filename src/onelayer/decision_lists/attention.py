@@ -56,8 +56,10 @@ class OnW:
         self.crossing = np.where(self.margin > 0, 0.0, np.nan)
 
     def _all(self, run: Run) -> Callable[[], model.Batch]:
-        every = data.enumerate_sequences(run.L, run.n)
-        rank, *tensors = map(torch.from_numpy, (self.lists.rank, every.tokens, every.probability))
+        sequences = data.enumerate_sequences(run.L, run.n)
+        rank, *tensors = map(
+            torch.from_numpy, (self.lists.rank, sequences.tokens, sequences.probability)
+        )
         batch = model.batch_of(rank, *tensors)
         return lambda: batch
 

@@ -86,10 +86,10 @@ class Columns:
     """What column a of W, float64 [L, L], must be for every query a: in the order of its list."""
 
     def __init__(self, lists: DecisionLists) -> None:
-        every = np.arange(len(lists.lists))[:, None]
+        tokens = np.arange(len(lists.lists))[:, None]
         # places of the list in the flattened W, its padding repeating the own token
-        padded = np.where(lists.lists == PADDING, every, lists.lists)
-        self._places = torch.from_numpy(padded * len(every) + every)
+        padded = np.where(lists.lists == PADDING, tokens, lists.lists)
+        self._places = torch.from_numpy(padded * len(tokens) + tokens)
         self._pairs = torch.from_numpy(lists.lists[:, 1:] != PADDING)
         self._inside = torch.from_numpy(lists.rank < lists.lists.shape[1])
 

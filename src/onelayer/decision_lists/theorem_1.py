@@ -63,8 +63,8 @@ def _unequal(setting: Setting, shortest: int, step: float, max_steps: int) -> pd
     tokens = np.bincount(data.dealt_lengths(setting.L, shortest, setting.m))[shortest:]
     t_star, gamma = each["t_star"].max(skipna=False), each["gamma"].min()
     order = np.average(each["order"], weights=tokens * (each["m"] - 1))
-    beside = beside_bound(setting.L, setting.m, t_star, gamma)
-    return each.iloc[[-1]].assign(shortest=shortest, order=order, **beside)
+    bound_columns = beside_bound(setting.L, setting.m, t_star, gamma)
+    return each.iloc[[-1]].assign(shortest=shortest, order=order, **bound_columns)
 
 
 def beside_bound(L: int, M: int, t_star: float, gamma: float) -> dict[str, float]:
