@@ -3,8 +3,7 @@
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,11 +27,9 @@ class Ensemble:
             works on copies.
         batch: the data of step t = 0, 1, ..., as the objective reads it. It must depend on t alone
             (`RunRandom` does), so that training can resume, and a run's data on that run alone.
-        optimizer: updates and their settings.
         loss: (parameters, batch) -> loss per run, [runs], each of that run's parameters alone;
-            autograd does the rest.
-        gradients: (parameters, batch) -> (loss per run, gradients by name), in place of `loss`. The
-            gradients may be overwritten.
+            autograd does the rest. Or else `gradients`, which returns (loss per run, gradients by
+            name); the gradients may be overwritten.
         labels: one line per run that names its settings, for messages; empty for 'run 0', ...
     """
 
@@ -86,11 +83,9 @@ def train(
     loss_every: int = 1,
     execution: Execution = Execution(),
 ) -> Trained:
-    """Train all runs for so many updates.
+    """Train all runs for so many updates, `steps`.
 
     Args:
-        ensemble: what to train.
-        steps: number of updates.
         observe: parameters -> tensors [runs, ...] to keep; without it the parameters themselves.
         observe_at: after how many updates to observe; 0 is the start, `steps` the end.
         loss_every: the losses of steps 0, loss_every, 2 loss_every, ... are kept.
@@ -104,15 +99,26 @@ def train(
     run = _Run(ensemble, steps, observe, observe_at, loss_every)
     checkpoint = run.identified(execution.checkpoint, steps)
     first = run.restore(checkpoint)
-    with _subnormals_as_zero():
+    # Numbers below 1e-38 count as 0: a softmax that is nearly one-hot is full of them, slowly.
+    before = bool(torch.tensor(1e-39) * 2 == 0)  # torch does not say, but its arithmetic does
+    torch.set_flush_denormal(True)
+    try:
         if first == 0 and not run.observed:  # a training of no steps may have a state, too
             run.look(0)
         for step in execution.progress(range(first, steps), total=steps - first, unit="step"):
             run.advance(step)
             run.look(step + 1)
             checkpoint.write_if_due(run.state, step + 1)
+    finally:
+        torch.set_flush_denormal(before)
     checkpoint.write(run.state, steps)
-    return run.result()
+    return Trained(
+        parameters={name: tensor.cpu() for name, tensor in run.values.items()},
+        losses=run.losses.cpu(),
+        observed={name: torch.stack(tensors) for name, tensors in run.observed.items()},
+        observed_at=run.observe_at,
+        diverged_at=run.diverged_at.cpu(),
+    )
 
 
 def train_in_chunks(
@@ -132,9 +138,8 @@ def train_in_chunks(
     slices = [slice(start, min(start + chunk, runs)) for start in range(0, runs, chunk)]
     total = len(slices) * steps
     bar = iter(execution.progress(range(total), total=total, unit="step"))
-    execution = replace(
-        execution, progress=lambda items, **_: (item for item, _ in zip(items, bar, strict=False))
-    )
+    progress = lambda items, **_: (item for item, _ in zip(items, bar, strict=False))  # noqa: E731
+    execution = replace(execution, progress=progress)
     parts = [
         train(build(some), steps, execution=execution.part(number), **options)
         for number, some in enumerate(slices)
@@ -149,38 +154,17 @@ def train_in_chunks(
     )
 
 
-@contextmanager
-def _subnormals_as_zero() -> Iterator[None]:
-    """Numbers below 1e-38 count as 0: a softmax that is nearly one-hot is full of them, slowly."""
-    # torch does not say how they counted before, but its arithmetic does.
-    before = bool(torch.tensor(1e-39) * 2 == 0)
-    torch.set_flush_denormal(True)
-    try:
-        yield
-    finally:
-        torch.set_flush_denormal(before)
-
-
 class _Run:
     """The state of a training between two steps."""
 
-    def __init__(
-        self,
-        ensemble: Ensemble,
-        steps: int,
-        observe: Callable[[Tensors], Tensors] | None,
-        observe_at: Iterable[int],
-        loss_every: int,
-    ) -> None:
+    def __init__(self, ensemble, steps, observe, observe_at, loss_every) -> None:
         self.ensemble, self.observe, self.loss_every = ensemble, observe, loss_every
         self.observe_at = tuple(sorted(set(observe_at)))
         if self.observe_at and not 0 <= self.observe_at[0] <= self.observe_at[-1] <= steps:
             raise ValueError(f"observe_at: must lie in 0 .. {steps}, found {self.observe_at}")
-        by_hand = ensemble.gradients is not None
-        self.parameters = {
-            name: tensor.detach().clone().requires_grad_(not by_hand)
-            for name, tensor in ensemble.parameters.items()
-        }
+        by_autograd, given = ensemble.gradients is None, ensemble.parameters
+        copies = {name: tensor.detach().clone() for name, tensor in given.items()}
+        self.parameters = {name: copy.requires_grad_(by_autograd) for name, copy in copies.items()}
         self.values = {name: tensor.detach() for name, tensor in self.parameters.items()}
         device = next(iter(self.values.values())).device
         self.updater = Updater(ensemble.optimizer, self.values, steps)
@@ -192,13 +176,15 @@ class _Run:
     def advance(self, step: int) -> None:
         """One update of every run that is alive."""
         loss, gradients = self._gradients(self.ensemble.batch(step))
-        alive, finite = self.diverged_at < 0, _finite(loss, gradients)
+        alive, finite = self.diverged_at < 0, torch.isfinite(loss)
+        for gradient in gradients.values():
+            # A sum of finite numbers is finite, short of numbers that are lost anyway.
+            finite &= torch.isfinite(gradient.reshape(len(loss), -1).sum(1))
         if not bool((finite | ~alive).all()):
             self._freeze(alive & ~finite, step)
             alive &= finite
         if step % self.loss_every == 0:
-            row = torch.where(alive, loss.to(torch.float64), torch.nan)
-            self.losses[step // self.loss_every] = row
+            self.losses[step // self.loss_every] = torch.where(alive, loss.double(), torch.nan)
         if not bool(alive.all()):
             for gradient in gradients.values():
                 gradient[~alive] = 0
@@ -265,22 +251,3 @@ class _Run:
         self.observed = {n: list(t.unbind()) for n, t in under("observed", tensors).items()}
         log.info("going on from step %d", step)
         return step
-
-    def result(self) -> Trained:
-        """What training leaves."""
-        return Trained(
-            parameters={name: tensor.cpu() for name, tensor in self.values.items()},
-            losses=self.losses.cpu(),
-            observed={name: torch.stack(tensors) for name, tensors in self.observed.items()},
-            observed_at=self.observe_at,
-            diverged_at=self.diverged_at.cpu(),
-        )
-
-
-def _finite(loss: Tensor, gradients: Mapping[str, Tensor]) -> Tensor:
-    """Whether loss and gradients of every run are, bool [runs]."""
-    finite = torch.isfinite(loss)
-    for gradient in gradients.values():
-        # A sum of finite numbers is finite, short of numbers that are lost anyway.
-        finite &= torch.isfinite(gradient.reshape(len(loss), -1).sum(1))
-    return finite
