@@ -126,5 +126,5 @@ with job(snakemake) as step:
     rows = table(simulated, step.settings)
     title = "Scan and Snap: attention of one sequence class over training"
     decoder = rows["simulation"] + rows["lr_Y_multiplier"].map(", lr_Y/lr_Z = {:.15g}".format)
-    step.save_table(rows, title=title, shown=wide(rows, rows["quantity"], decoder), notes=NOTES)
+    step.save_table(rows, title=title, shown=wide(rows["quantity"], decoder, rows), notes=NOTES)
     step.save_figure(draw(simulated, step.settings))

@@ -9,11 +9,11 @@ rule simulate_scan_snap:
         rest="results/scan_snap/rest.parquet",
         entropy_sweep="results/scan_snap/entropy_sweep.parquet",
         transition="results/scan_snap/transition.parquet",
-        slow_transition="results/scan_snap/slow_transition.parquet",
     log:
         "results/logs/simulate_scan_snap.log",
     benchmark:
         "results/benchmarks/simulate_scan_snap.tsv"
+    priority: 1
     conda:
         "../../envs/onelayer.yaml"
     threads: 1
@@ -106,8 +106,7 @@ rule show_entropy_sweep:
 
 rule show_phase_transition:
     input:
-        transition="results/scan_snap/transition.parquet",
-        slow="results/scan_snap/slow_transition.parquet",
+        "results/scan_snap/transition.parquet",
     output:
         table=table("scan_snap/phase_transition"),
         figure=figure("scan_snap/phase_transition"),

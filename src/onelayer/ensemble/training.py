@@ -1,7 +1,5 @@
 """The training loop of an ensemble: steps, observations, frozen runs, checkpoints."""
 
-import hashlib
-import json
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -90,14 +88,14 @@ def train(
         observe_at: after how many updates to observe; 0 is the start, `steps` the end.
         loss_every: the losses of steps 0, loss_every, 2 loss_every, ... are kept.
         execution: where to keep the state, and the progress bar; the device is where the parameters
-            are. The checkpoint's identity must say what parameters, optimizer, labels and steps do
-            not: the settings of data and objective, the code.
+            are. The checkpoint's identity must say what is trained: settings, data, code.
 
     Raises:
         ValueError: settings that do not fit the runs, or a loss that is not one number per run.
     """
     run = _Run(ensemble, steps, observe, observe_at, loss_every)
-    checkpoint = run.identified(execution.checkpoint, steps)
+    plan = f"{execution.checkpoint.identity} {steps} {run.observe_at} {ensemble.labels}"
+    checkpoint = replace(execution.checkpoint, identity=plan)
     first = run.restore(checkpoint)
     # Numbers below 1e-38 count as 0: a softmax that is nearly one-hot is full of them, slowly.
     before = bool(torch.tensor(1e-39) * 2 == 0)  # torch does not say, but its arithmetic does
@@ -217,21 +215,6 @@ class _Run:
             seen = self.observe(self.values) if self.observe else self.values
         for name, tensor in seen.items():
             self.observed.setdefault(name, []).append(tensor.detach().to("cpu", copy=True))
-
-    def identified(self, checkpoint: Checkpoint, steps: int) -> Checkpoint:
-        """The checkpoint with what a state must agree on besides: the start and the plan."""
-        if checkpoint.path is None:
-            return checkpoint
-        of = self.ensemble
-        # A function has no digest; a few values of the schedule stand for it.
-        optimizer = vars(of.optimizer) | {"schedule": self.updater.factors[:: steps // 2 or 1]}
-        plan = (checkpoint.identity, steps, self.observe_at, self.loss_every, list(of.labels))
-        plain = json.dumps([plan, optimizer], default=lambda x: torch.as_tensor(x).tolist())
-        digest = hashlib.sha256(plain.encode())
-        for name, tensor in sorted(of.parameters.items()):
-            digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}".encode())
-            digest.update(tensor.detach().contiguous().cpu().numpy().tobytes())
-        return replace(checkpoint, identity=digest.hexdigest())
 
     def state(self) -> Tensors:
         """Everything that the next step depends on, and everything kept so far."""
