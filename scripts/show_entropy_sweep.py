@@ -103,8 +103,8 @@ def panel(axis: plt.Axes, cells: pd.DataFrame) -> None:
 
 
 with job(snakemake) as step:
-    runs = pd.read_parquet(snakemake.input.simulated)
-    runs = entropies.entropy_by_run(runs, step.settings["iterations"])
+    iterations = step.settings["entropy_sweep"]["iterations"]
+    runs = entropies.entropy_by_run(pd.read_parquet(snakemake.input[0]), iterations)
     published = pd.read_csv(step.given("published"))
     cells = entropies.cells(runs, published)
     title = "Scan and Snap: entropy of attention (nats) against learning rates"

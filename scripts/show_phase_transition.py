@@ -83,7 +83,7 @@ def points(axis: plt.Axes, rows: pd.DataFrame, x: str, marker: str, colour, labe
 
 
 with job(snakemake) as step:
-    rows = table(pd.read_parquet(snakemake.input[0]), step.settings["momentum"])
+    rows = table(pd.read_parquet(snakemake.input[0]), step.settings["transition"]["momentum"])
     title = "Scan and Snap: time of the phase transition by learning rates"
     some = rows[rows["quantity"] != "transition_time"]
     rates = some["slower"].map("rates / {:g}".format).replace("rates / 1", "the figure's rates")

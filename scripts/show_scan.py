@@ -122,9 +122,10 @@ def speed(axis: plt.Axes, rest: pd.DataFrame) -> None:
 
 
 with job(snakemake) as step:
-    simulated = {name: pd.read_parquet(snakemake.input[name]) for name in ("scan", "rest")}
-    rows = table(simulated, step.settings)
+    simulated = dict(zip(("scan", "rest"), map(pd.read_parquet, snakemake.input), strict=True))
+    iterations = {name: step.settings[name]["iterations"] for name in simulated}
+    rows = table(simulated, iterations)
     title = "Scan and Snap: attention of one sequence class over training"
     decoder = rows["simulation"] + rows["lr_Y_multiplier"].map(", lr_Y/lr_Z = {:.15g}".format)
     step.save_table(rows, title=title, shown=wide(rows["quantity"], decoder, rows), notes=NOTES)
-    step.save_figure(draw(simulated, step.settings))
+    step.save_figure(draw(simulated, iterations))

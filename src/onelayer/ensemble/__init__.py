@@ -21,10 +21,9 @@ parameters, data, and a loss (for autograd) or a function that returns gradients
     trained.losses                                   # [1000, runs], before each update
     trained.diverged_at                              # [runs], -1 where every step was finite
 
-What holds, and is tested: a run is the same whatever else is in its ensemble, to rounding; each run
-equals `torch.optim` on a single model; a training killed at any moment and started again gives the
-same bytes; a run that stops being finite is frozen and named, and no other run notices. A loss
-written for one run becomes one for all by `torch.func.vmap(loss_of_one_run)`.
+A run is the same whatever else is in its ensemble, to rounding, and equals `torch.optim` on one
+model; a killed training goes on to the same bytes; a run that stops being finite is frozen and
+named. A loss of one run becomes one of all by `torch.func.vmap(loss_of_one_run)`.
 """
 
 from onelayer.ensemble.optimizers import Optimizer

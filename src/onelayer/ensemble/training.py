@@ -41,9 +41,6 @@ class Ensemble:
     def __post_init__(self) -> None:
         if (self.loss is None) == (self.gradients is None):
             raise ValueError("an ensemble needs either a loss or gradients")
-        lengths = {name: len(tensor) for name, tensor in self.parameters.items()}
-        if len(set(lengths.values())) != 1:
-            raise ValueError(f"parameters: the run dimensions must agree, found {lengths}")
 
     @property
     def runs(self) -> int:
@@ -137,11 +134,10 @@ def train_in_chunks(
     total = len(slices) * steps
     bar = iter(execution.progress(range(total), total=total, unit="step"))
     progress = lambda items, **_: (item for item, _ in zip(items, bar, strict=False))  # noqa: E731
-    execution = replace(execution, progress=progress)
-    parts = [
-        train(build(some), steps, execution=execution.part(number), **options)
-        for number, some in enumerate(slices)
-    ]
+    parts = []
+    for number, some in enumerate(slices):
+        own = replace(execution.part(number), progress=progress)
+        parts.append(train(build(some), steps, execution=own, **options))
     one = parts[0]
     return Trained(
         parameters={n: torch.cat([p.parameters[n] for p in parts]) for n in one.parameters},
@@ -170,6 +166,7 @@ class _Run:
         recorded = -(-steps // loss_every), ensemble.runs
         self.losses = torch.full(recorded, torch.nan, dtype=torch.float64, device=device)
         self.observed: dict[str, list[Tensor]] = {}
+        self.labels = ensemble.labels or [f"run {run}" for run in range(ensemble.runs)]
 
     def advance(self, step: int) -> None:
         """One update of every run that is alive."""
@@ -179,8 +176,13 @@ class _Run:
             # A sum of finite numbers is finite, short of numbers that are lost anyway.
             finite &= torch.isfinite(gradient.reshape(len(loss), -1).sum(1))
         if not bool((finite | ~alive).all()):
-            self._freeze(alive & ~finite, step)
+            frozen = alive & ~finite
             alive &= finite
+            self.diverged_at[frozen] = step
+            self.updater.forget(frozen)
+            names = [self.labels[run] for run in frozen.nonzero().flatten().tolist()]
+            more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+            log.warning("%s%s: not finite at step %d; frozen", "; ".join(names[:5]), more, step)
         if step % self.loss_every == 0:
             self.losses[step // self.loss_every] = torch.where(alive, loss.double(), torch.nan)
         if not bool(alive.all()):
@@ -198,14 +200,6 @@ class _Run:
         # The sum keeps runs apart: the derivative of each loss with respect to its own run.
         of_all = torch.autograd.grad(loss.sum(), list(self.parameters.values()))
         return loss.detach(), dict(zip(self.parameters, of_all, strict=True))
-
-    def _freeze(self, runs: Tensor, step: int) -> None:
-        self.diverged_at[runs] = step
-        self.updater.forget(runs)
-        labels = self.ensemble.labels or [f"run {run}" for run in range(self.ensemble.runs)]
-        names = [labels[run] for run in runs.nonzero().flatten().tolist()]
-        more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-        log.warning("%s%s: not finite at step %d; frozen", "; ".join(names[:5]), more, step)
 
     def look(self, step: int) -> None:
         """Keep what is asked for after `step` updates."""
@@ -225,10 +219,9 @@ class _Run:
 
     def restore(self, checkpoint: Checkpoint) -> int:
         """Take up a checkpoint's state if there is one; returns the number of updates done."""
-        saved = checkpoint.read()
-        if saved is None:
+        tensors, step = checkpoint.read() or ({}, 0)
+        if not tensors:
             return 0
-        tensors, step = saved
         for name, tensor in self.state().items():
             tensor.copy_(tensors[name])
         self.observed = {n: list(t.unbind()) for n, t in under("observed", tensors).items()}

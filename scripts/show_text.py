@@ -12,15 +12,16 @@ from onelayer.evidence.tables import tidy
 from onelayer.job import job
 from onelayer.scan_snap.measures import over_runs, wide
 from onelayer.scan_snap.text import UNKNOWN, uniform_entropy
+from onelayer.settings.scan_snap import LanguageModelSettings
 
 KEYS = ["training", "corpus", "tokens"]
 NOTES = [
     "Change from before training to its end on held-out articles; mean over seeds that went "
     "through, with its 95% interval (Student's t).",
     "top1: the largest weight, mean over queries. sparse: share of keys below a tenth of uniform "
-    "attention. received: attention on keys of a range of frequency ranks, 1 if uniform; <unk>, all "
-    "tokens beyond the vocabulary, is for the model one token, its most frequent, and in no range: "
-    "'most frequent' is without it. The text is an analogue of the paper's unless it is WikiText.",
+    "attention. received: attention on keys of a range of frequency ranks, 1 if uniform. Tokens "
+    "beyond the vocabulary are one for the model, <unk>: the most frequent, but in no range, and "
+    "'most frequent' is without it. WikiText is the paper's text, any other an analogue.",
 ]
 UNKEYS = f"received[{UNKNOWN}]"
 DASHES = ("-", "--", ":", "-.", (0, (1, 4)))
@@ -118,16 +119,13 @@ def line(axis: plt.Axes, measured: pd.DataFrame, quantity: str, label: str, colo
 
 
 with job(snakemake) as step:
-    measures = [pd.read_parquet(file) for file in snakemake.input.measures]
-    settings = step.settings["trainings"]
-    rows = table(
-        dict(zip(settings, measures, strict=True)),
-        {name: training["corpus"] for name, training in settings.items()},
-    )
+    settings = LanguageModelSettings(**step.settings["language_model"])
+    measures = [pd.read_parquet(file) for file in snakemake.input[::2]]
+    maps = [dict(np.load(file)) for file in snakemake.input[1::2]]
+    names = [training.name for training in settings.trainings]
+    rows = table(dict(zip(names, measures, strict=True)), {n: settings.of(n).corpus for n in names})
     title = "Scan and Snap: attention on real text"
     trained = rows["training"] + " on " + rows["corpus"]
     step.save_table(rows, title=title, shown=wide(rows["quantity"], trained, rows), notes=NOTES)
-    maps = [dict(np.load(file)) for file in snakemake.input.maps]
-    optimizers = {name: one["trainings"][0]["optimizer"] for name, one in settings.items()}
-    named = (f"{name} ({optimizer})" for name, optimizer in optimizers.items())
-    step.save_figure(draw(dict(zip(named, measures, strict=True)), maps, maps[0]["maps"].shape[-1]))
+    named = [f"{training.name} ({training.optimizer})" for training in settings.trainings]
+    step.save_figure(draw(dict(zip(named, measures, strict=True)), maps, settings.length))
