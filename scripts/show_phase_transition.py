@@ -54,11 +54,12 @@ def draw(rows: pd.DataFrame) -> plt.Figure:
     lines = rows[rows["quantity"] == "transition_time"].groupby("lr_Z")
     for place, (lr_Z, line) in enumerate(lines):
         colour = plt.get_cmap(SEQUENTIAL)(0.85 * place / max(1, len(lines) - 1))
-        points(left, line, "lr_Y", MARKERS[place % len(MARKERS)], colour, f"{lr_Z:.2g}")
+        points(left, line, "lr_Y", MARKERS[place % len(MARKERS)], colour, f"{lr_Z:.3g}")
     left.set(xscale="log", yscale="log", xlabel="decoder's learning rate lr$_Y$ (log)")
     left.set(ylabel="time of the transition\n(iterations, log)")
     left.set_title("Time of the transition by both rates", fontsize=9)
     left.yaxis.set_major_formatter("{x:g}")
+    left.yaxis.set_minor_formatter("")
     left.legend(title="lr$_Z$", fontsize=7.5, title_fontsize=8, ncols=2)
     labels = {"lr_Z_exponent": "lr$_Z$", "lr_Y_exponent": "lr$_Y$", "sum_of_exponents": "sum"}
     for (quantity, label), marker, colour in zip(labels.items(), MARKERS, PALETTE, strict=False):
@@ -66,7 +67,7 @@ def draw(rows: pd.DataFrame) -> plt.Figure:
     right.axhline(-1, color="0.6", linewidth=0.8, zorder=0)
     right.set(xscale="log", xlabel="rates divided by (log)", ylabel="exponent of the time")
     right.set_xticks(sorted(rows["slower"].unique()))
-    right.set_title("Exponents of both rates, and sum\n(line: −1, of a flow)", fontsize=9)
+    right.set_title("Exponents, and their sum\n(line: −1, of a flow)", fontsize=9)
     right.legend(fontsize=7.5)
     for axis in (left, right):
         axis.xaxis.set_major_formatter("{x:g}")

@@ -209,7 +209,7 @@ def test_small_rates_rescale_time():
 
 def test_text_is_split_numbered_and_cut_into_windows():
     words = [f"w{n}" for n in range(140)]
-    rows = [" ".join(words[: 2 + n % 138]) for n in range(800)]
+    rows = [" ".join(["<unk>", *words[: 2 + n % 138]]) for n in range(800)]
     changed = {"vocabulary": 100, "held_out_share": 0.1, "held_out_sequences": 5, "length": 8}
     settings = DEFAULT.language_model.model_copy(update=changed)
     found = text.encode(pd.DataFrame({"text": rows}), settings)
