@@ -10,8 +10,8 @@ from onelayer.scan_snap.data import COMMON, DISTINCT, SLOTS
 from onelayer.scan_snap.measures import over_runs, scan_measures, trajectories, wide
 
 # Between which numbers lie by definition.
-ENDS = dict.fromkeys(("common_mass_change", "gain_spearman", "drop_spearman"), (-1, 1))
-ENDS |= dict.fromkeys(("gain_of_most_frequent", "gain_of_rarest", "way_after"), (0,))
+ENDS = {"common_mass_change": (-1, 1), "gain_spearman": (-1, 1), "drop_spearman": (-1, 1)}
+ENDS |= {"gain_of_most_frequent": (0,), "gain_of_rarest": (0,), "way_after": (0,)}
 ENDS["largest_attention"] = (0, 1)
 NOTES = [
     "c is attention c_{l|n}: what sequences with the next token n give to token l. 'scan' is the "

@@ -18,25 +18,18 @@ Tensors = dict[str, Tensor]
 
 @dataclass(frozen=True, eq=False)
 class Ensemble:
-    """What is trained: initial parameters, data, an objective, an optimizer.
+    """What is trained: initial parameters, data, an objective, an optimizer."""
 
-    Attributes:
-        parameters: initial values by name, [runs, ...], all on one device and of one type; `train`
-            works on copies.
-        batch: the data of step t = 0, 1, ..., as the objective reads it. It must depend on t alone
-            (`RunRandom` does), so that training can resume, and a run's data on that run alone.
-        loss: (parameters, batch) -> loss per run, [runs], each of that run's parameters alone;
-            autograd does the rest. Or else `gradients`, which returns (loss per run, gradients by
-            name); the gradients may be overwritten.
-        labels: one line per run that names its settings, for messages; empty for 'run 0', ...
-    """
-
-    parameters: Tensors
+    parameters: Tensors  # initial values by name, [runs, ...], all on one device and of one type
+    # The data of step t = 0, 1, ..., as the objective reads it. It must depend on t alone
+    # (`RunRandom` does), so that training can resume, and a run's data on that run alone.
     batch: Callable[[int], Any]
     optimizer: Optimizer
+    # (parameters, batch) -> loss per run, [runs], each of that run's parameters alone; or else
+    # (parameters, batch) -> (loss per run, gradients by name, which may be overwritten).
     loss: Callable[[Tensors, Any], Tensor] | None = None
     gradients: Callable[[Tensors, Any], tuple[Tensor, Tensors]] | None = None
-    labels: Sequence[str] = ()
+    labels: Sequence[str] = ()  # a line per run that names its settings; empty for 'run 0', ...
 
     def __post_init__(self) -> None:
         if (self.loss is None) == (self.gradients is None):
@@ -50,22 +43,16 @@ class Ensemble:
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """What training leaves; all tensors on the CPU.
+    """What training leaves; all tensors on the CPU."""
 
-    Attributes:
-        parameters: final values by name, [runs, ...].
-        losses: float64 [recorded steps, runs], before the update of every `loss_every`-th step;
-            NaN for a frozen run from the step on at which it was frozen.
-        observed: [observed steps, runs, ...] by name; a frozen run has what it was frozen at.
-        observed_at: the steps of those rows: updates done, ascending.
-        diverged_at: int64 [runs], the step at which loss or gradient was not finite and the run was
-            frozen with the parameters it had; -1 for a run that went through.
-    """
-
-    parameters: Tensors
+    parameters: Tensors  # final values by name, [runs, ...]
+    # float64 [recorded steps, runs], before the update of every `loss_every`-th step; NaN for a run
+    # from the step on at which it was frozen.
     losses: Tensor
-    observed: Tensors
-    observed_at: tuple[int, ...]
+    observed: Tensors  # [observed steps, runs, ...] by name; a frozen run has what it was frozen at
+    observed_at: tuple[int, ...]  # updates done by then, ascending
+    # int64 [runs]: the step at which loss or gradient was not finite and the run was frozen with
+    # the parameters it had; -1 for a run that went through.
     diverged_at: Tensor
 
 
@@ -128,16 +115,13 @@ def train_in_chunks(
     """Train more runs than fit in memory, at most `chunk` at a time; `options` are of `train`.
 
     `build` makes the ensemble of runs `slice(start, stop)`; each run is the same, to rounding, as
-    in one large ensemble. Each chunk has a state of its own, and one bar is for the steps of all.
+    in one large ensemble. Each chunk has a state and a progress bar of its own.
     """
     slices = [slice(start, min(start + chunk, runs)) for start in range(0, runs, chunk)]
-    total = len(slices) * steps
-    bar = iter(execution.progress(range(total), total=total, unit="step"))
-    progress = lambda items, **_: (item for item, _ in zip(items, bar, strict=False))  # noqa: E731
-    parts = []
-    for number, some in enumerate(slices):
-        own = replace(execution.part(number), progress=progress)
-        parts.append(train(build(some), steps, execution=own, **options))
+    parts = [
+        train(build(some), steps, execution=execution.part(number), **options)
+        for number, some in enumerate(slices)
+    ]
     one = parts[0]
     return Trained(
         parameters={n: torch.cat([p.parameters[n] for p in parts]) for n in one.parameters},

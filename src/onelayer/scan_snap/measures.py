@@ -5,6 +5,7 @@ c has shape [..., 20]: slots 0-9 common tokens, 10-19 distinct ones from rare to
 
 import numpy as np
 import pandas as pd
+from scipy.special import entr
 
 from onelayer.evidence.intervals import mean
 from onelayer.evidence.tables import interval
@@ -49,9 +50,7 @@ def common_mass(c: np.ndarray) -> np.ndarray:
 def distinct_entropy(c: np.ndarray) -> np.ndarray:
     """Entropy of attention renormalised over the distinct tokens (nats), [...]: Fig. 6's metric."""
     distinct = c[..., COMMON:]
-    shares = distinct / distinct.sum(axis=-1, keepdims=True)
-    logs = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
-    return -(shares * logs).sum(axis=-1)
+    return entr(distinct / distinct.sum(axis=-1, keepdims=True)).sum(axis=-1)
 
 
 def order_by_frequency(values: np.ndarray) -> np.ndarray:
