@@ -3,8 +3,7 @@
 The paper says that this phase transition is controllable by both rates, and gives no exponents. In
 the limit of small steps SGD with momentum is a flow in which rates and time trade against each
 other: T(lr_Y / s, lr_Z / s) = s T(lr_Y, lr_Z), so that the two exponents of T add up to -1 (Euler).
-To first order momentum m comes m / (1 - m) iterations late, which takes m / ((1 - m) T) off: at the
-figure's rates T is hardly more than that, and its exponents say little about the paper's dynamics.
+To first order momentum m comes m / (1 - m) iterations late: at the figure's rates T is hardly more.
 """
 
 import pandas as pd

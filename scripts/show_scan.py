@@ -23,9 +23,8 @@ NOTES = [
     "far; those that never drop tie. spearman: rank correlation with P(l) over distinct tokens. "
     "way_after: how far c goes after the figure's iterations, over how far before (l1).",
     "slowing_down: log10 of the top token's speed at the run's own transition, where c moves "
-    "fastest, over its speed half of the figure's iterations later; entropy_slowing_down: of the "
-    "entropy. The top token's speed also falls where it loses its attention, which is no rest: "
-    "then the entropy's rows are the sounder ones.",
+    "fastest, over its speed half of the figure's iterations later; entropy_slowing_down, of the "
+    "entropy, is sounder: a top token that loses its attention slows down without rest.",
 ]
 LINES = (0, 4, 7, 9)  # distinct tokens drawn over time, from rare to frequent
 BAND = (2.5, 97.5)  # percentiles of seeds

@@ -301,8 +301,6 @@ def test_training_on_text_learns_and_goes_on_after_an_interruption(tmp_path):
         ("scan", {"num_last": [1, 2]}, "one num_last"),
         ("scan", {"every": 2}, "speed is measured"),
         ("scan", {"longer": 1}, "longer of at least 2"),
-        ("rest", {"initial": "zero"}, "frozen at 0"),
-        ("scan", {"lr_Y_multiplier": [1.0, 2.0]}, "controls belong to rest"),
         ("entropy_sweep", {"lr_Z": [1.0, 1.0]}, "given twice"),
         ("entropy_sweep", {"seeds": 1}, "greater than or equal to 2"),
         ("language_model", {"widht": 8}, "did you mean 'width'"),

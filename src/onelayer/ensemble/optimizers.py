@@ -19,22 +19,17 @@ PerRun = float | Sequence[float] | np.ndarray | Tensor
 
 @dataclass(frozen=True, eq=False)
 class Optimizer:
-    """What updates the parameters; a number, or one number per run, wherever it says PerRun.
+    """What updates the parameters; a mapping gives a setting for each parameter by name."""
 
-    `kind` is one of `MOMENTS`, for the ensemble or per run; `momentum` is of SGD, `beta1`, `beta2`
-    and `eps` are of Adam and AdamW. `lr` and `weight_decay` may be given under each parameter's
-    name. Weight decay is the gradient of half the squared norm for SGD and Adam, decoupled
-    (multiplied with the learning rate) for AdamW. `schedule` is a factor on the learning rate at
-    step t = 0, 1, ...; it must depend on t alone, so that training can resume.
-    """
-
-    kind: str | Sequence[str] = "sgd"
+    kind: str | Sequence[str] = "sgd"  # one of `MOMENTS`, for the ensemble or per run
     lr: PerRun | Mapping[str, PerRun] = 1e-3
-    momentum: float = 0.0
-    beta1: float = 0.9
+    momentum: float = 0.0  # of SGD
+    beta1: float = 0.9  # this and the next two of Adam and AdamW
     beta2: float = 0.999
     eps: float = 1e-8
+    # The gradient of half the squared norm for SGD and Adam; times the learning rate for AdamW.
     weight_decay: PerRun | Mapping[str, PerRun] = 0.0
+    # A factor on the rate at step t = 0, 1, ..., of t alone, so that training can resume.
     schedule: Callable[[int], PerRun] | None = None
 
 

@@ -38,18 +38,14 @@ class RunRandom:
         places = torch.arange(1, count + 1, device=keys.device).mul_(_WEYL)
         return _mix(keys[:, None] + places)
 
-    def uniform(
-        self, *shape: int, use: str, step: int = 0, dtype: torch.dtype = torch.float32
-    ) -> Tensor:
+    def uniform(self, *shape: int, use: str, step: int = 0, dtype=torch.float32) -> Tensor:
         """Uniform numbers in [0, 1), [runs, *shape]; 24 random bits in float32, 53 in float64."""
         bits = 53 if dtype == torch.float64 else 24
         words = self.words(math.prod(shape), use=use, step=step)
         kept = words.bitwise_right_shift_(64 - bits).bitwise_and_(2**bits - 1)
         return kept.to(dtype).mul_(2.0**-bits).reshape(-1, *shape)
 
-    def normal(
-        self, *shape: int, use: str, step: int = 0, dtype: torch.dtype = torch.float32
-    ) -> Tensor:
+    def normal(self, *shape: int, use: str, step: int = 0, dtype=torch.float32) -> Tensor:
         """Standard normal numbers, [runs, *shape], by Box and Muller's transform in float64.
 
         On CPU and GPU they agree to rounding, not to the bit.
@@ -74,8 +70,7 @@ class RunRandom:
         lanes = self.words(-(-count // 4), use=use, step=step).view(torch.int16)
         end = round(chance * 2**16) - 2**15
         # Below 2**15 lie all of them, and 2**15 itself is no 16-bit number.
-        below = lanes[:, :count] < end if end < 2**15 else lanes[:, :count] < torch.inf
-        return below.reshape(-1, *shape)
+        return (lanes[:, :count] < (end if end < 2**15 else torch.inf)).reshape(-1, *shape)
 
 
 def _mix(words: Tensor) -> Tensor:

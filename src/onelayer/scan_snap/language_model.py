@@ -133,10 +133,8 @@ def decoder_loss(parameters: Parameters, states: Tensor, targets: Tensor) -> Ten
     return each.view(len(W), -1).mean(1)
 
 
-def gradients(
-    parameters: Parameters, tokens: Tensor, clip: float, *options
-) -> tuple[Tensor, Parameters]:
-    """Loss of every run, [R], and its gradients, cut to a norm of `clip` as the paper's are.
+def gradients(parameters: Parameters, tokens: Tensor, clip: float, *options):
+    """Loss of every run, [R], and its gradients by name, cut to a norm of `clip` as the paper's.
 
     Tokens are int64 [R, B, T + 1], inputs and targets in one; `options` are `forward`'s.
     """
@@ -175,7 +173,6 @@ def train_language_model(
         Reader(text.training, seeds, settings.batch, settings.length, device),
         Optimizer(training.optimizer, lr=rates),
         gradients=of_batch,
-        labels=[f"{training.optimizer}, lr {training.lr:.15g}, seed {seed}" for seed in seeds],
     )
     looks = {"observe": lambda trained: observe(trained, text, training.positions)}
     looks |= {"observe_at": settings.observed, "execution": execution}
@@ -199,11 +196,12 @@ def observe(parameters: Parameters, text: Text, positional: bool) -> dict[str, T
         measured = measure(attention.double(), bin_of[windows[:, :-1]], len(text.bins))
         measured["loss"] = loss * len(windows)
         sums = {name: sums.get(name, 0) + value for name, value in measured.items()}
-    received, pairs = sums.pop("received"), sums.pop("pairs")
+    received = sums.pop("received") / sums.pop("pairs")
     means = {name: value / len(text.held_out) for name, value in sums.items()}
-    shown = to_device(text.shown, device).expand(runs, 1, -1)
-    _, attention = forward(parameters, shown, positional)
-    return means | {"received": received / pairs, "map": attention[:, 0]}
+    _, attention = forward(
+        parameters, to_device(text.shown, device).expand(runs, 1, -1), positional
+    )
+    return means | {"received": received, "map": attention[:, 0]}
 
 
 def measure(attention: Tensor, bins: Tensor, number: int) -> dict[str, Tensor]:

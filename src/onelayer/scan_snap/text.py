@@ -64,16 +64,15 @@ def encode(articles: pd.DataFrame, settings: LanguageModelSettings) -> Text:
         for part in (training, [texts[place] for place in sorted(held)])
     )
     length, sequences = settings.length, settings.held_out_sequences
-    if (windows := len(unseen) // (length + 1)) < sequences:
-        raise OnelayerError(
-            f"scan_snap.language_model.held_out_sequences: {sequences}; the held-out articles have "
-            f"{len(unseen)} tokens, enough for {windows} sequences of {length}"
-        )
-    if len(trained_on) // settings.batch <= length:
-        raise OnelayerError(
-            f"scan_snap.language_model.batch: {settings.batch}; the training articles have "
-            f"{len(trained_on)} tokens, too few for so many columns of {length}"
-        )
+    for key, part, found in (
+        ("held_out_sequences", "held-out", len(unseen)),
+        ("batch", "training", len(trained_on)),
+    ):
+        if (asked := getattr(settings, key)) > found // (length + 1):
+            raise OnelayerError(
+                f"scan_snap.language_model.{key}: {asked}; the {part} articles have {found} "
+                f"tokens, too few for so many sequences of {length} and the next"
+            )
     starts = np.linspace(0, len(unseen) - length - 1, sequences).astype(np.int64)
     return Text(names, trained_on, unseen[starts[:, None] + np.arange(length + 1)])
 

@@ -115,8 +115,4 @@ class ScanSnapSettings(Block):
                 raise ValueError(f"{name}: one lr_Z, and longer of at least 2")
             if name != "rest" and 0 in block.lr_Y_multiplier:
                 raise ValueError(f"{name}.lr_Y_multiplier: above 0; only rest freezes Y")
-        if len(self.scan.lr_Y_multiplier) > 1:
-            raise ValueError("scan.lr_Y_multiplier: one value; controls belong to rest")
-        if self.rest.initial == "zero":
-            raise ValueError("rest.initial: uniform; a decoder frozen at 0 moves nothing")
         return self
