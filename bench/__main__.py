@@ -99,7 +99,7 @@ def scan_snap(share: float) -> list[Way]:
     import torch
     from torch.nn import functional
 
-    from onelayer.scan_snap import data, measures, model, simulation
+    from onelayer.scan_snap import data, measures, simulation
     from tests.oracle.scan_snap import full_matrices
 
     steps, rates, sizes = max(2, round(25 * share)), [1.0, 2.0, 5.0, 10.0], [1, 3, 5, 10]
@@ -131,7 +131,7 @@ def scan_snap(share: float) -> list[Way]:
         return functional.cross_entropy(functional.normalize(mixed, dim=1) @ Y.T, following)
 
     def one_run(task, one_hot: bool) -> np.ndarray:
-        start = model.initial_parameters(task, [0], "uniform")
+        start = simulation.initial_parameters(task, [0], "uniform")
         Y, Z = (p.requires_grad_() for p in full_matrices(task, start["Y"][0], start["Z"][0]))
         sgd = torch.optim.SGD([Y, Z], lr=1.0, momentum=sweep.momentum)
         descend(sgd, (loss(Y, Z, task, one_hot, step) for step in range(steps)))

@@ -8,7 +8,7 @@ from onelayer.evidence.tables import number, tidy
 from onelayer.job import job
 from onelayer.scan_snap import entropies
 from onelayer.scan_snap.entropies import INITIAL_ENTROPY
-from onelayer.scan_snap.measures import SETTINGS
+from onelayer.scan_snap.measures import SETTINGS, wide
 
 NOTES = [
     "Entropy (nats) of attention on the 10 distinct tokens of a class, renormalised, mean over "
@@ -50,14 +50,11 @@ def shown(cells: pd.DataFrame) -> pd.DataFrame:
     halves = (cells["high"] - cells["low"]) / 2
     numbers = cells["value"], halves, cells["published"], cells["published_std"]
     ours, half, paper, std = (values.map(lambda x: number(x, 3)) for values in numbers)
+    text = ours + " ± " + half + "; paper " + paper + " ± " + std
     rows = "query tokens: " + cells["num_last"].map("{:g}, lr_Z = ".format)
     rows += cells["lr_Z"].map("{:.15g}".format)
     columns = cells["lr_Y_multiplier"].map("lr_Y/lr_Z = {:.15g}".format)
-    text = ours + " ± " + half + "; paper " + paper + " ± " + std
-    text = text.str.removeprefix("– ± –; ")  # not run
-    grid = pd.DataFrame({"cell": rows, "of": columns, "text": text})
-    grid = grid.pivot(index="cell", columns="of", values="text").rename_axis(columns=None)
-    return grid.loc[rows.unique(), columns.unique()].fillna("–").reset_index()
+    return wide(rows.rename("cell"), columns, text.str.removeprefix("– ± –; "))  # not run
 
 
 def draw(cells: pd.DataFrame) -> plt.Figure:
@@ -65,10 +62,8 @@ def draw(cells: pd.DataFrame) -> plt.Figure:
     sizes = sorted(cells.loc[cells["n"] > 0, "num_last"].unique())
     columns = min(2, len(sizes))
     lines = -(-len(sizes) // columns)
-    size = 3 * columns, 1 + 2.3 * lines
-    figure, axes = plt.subplots(
-        lines, columns, figsize=size, sharex=True, sharey=True, squeeze=False
-    )
+    figure = plt.figure(figsize=(3 * columns, 1 + 2.3 * lines))
+    axes = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False)
     for axis, num_last in zip(axes.flat, sizes, strict=False):
         panel(axis, cells[cells["num_last"] == num_last])
         axis.set_title(f"query tokens: {num_last:g}", fontsize=9)
@@ -88,10 +83,10 @@ def draw(cells: pd.DataFrame) -> plt.Figure:
 
 def panel(axis: plt.Axes, cells: pd.DataFrame) -> None:
     """Ours and the published values at one number of query tokens."""
-    rates = sorted(cells.loc[cells["n"] > 0, "lr_Z"].unique())
-    for place, lr_Z in enumerate(rates):
+    lines = sorted(cells.loc[cells["n"] > 0, "lr_Z"].unique())
+    for place, lr_Z in enumerate(lines):
         line = cells[cells["lr_Z"] == lr_Z]
-        x = line["lr_Y_multiplier"] * (1 + 0.025 * (place - (len(rates) - 1) / 2))
+        x = line["lr_Y_multiplier"] * (1 + 0.025 * (place - (len(lines) - 1) / 2))
         style = {"color": PALETTE[place % len(PALETTE)], "marker": MARKERS[place % len(MARKERS)]}
         style |= {"capsize": 2, "markersize": 4}
         axis.errorbar(0.97 * x, line["value"], line["std"], label=f"lr$_Z$ = {lr_Z:g}", **style)
@@ -108,11 +103,11 @@ def panel(axis: plt.Axes, cells: pd.DataFrame) -> None:
 
 
 with job(snakemake) as step:
-    simulated = pd.read_parquet(snakemake.input.simulated)
-    runs = entropies.entropy_by_run(simulated, step.settings["iterations"])
+    iterations = step.settings["entropy_sweep"]["iterations"]
+    runs = entropies.entropy_by_run(pd.read_parquet(snakemake.input[0]), iterations)
     published = pd.read_csv(step.given("published"))
     cells = entropies.cells(runs, published)
-    rows = table(cells, runs, published)
     title = "Scan and Snap: entropy of attention (nats) against learning rates"
+    rows = table(cells, runs, published)
     step.save_table(rows, title=title, shown=shown(cells), notes=NOTES)
     step.save_figure(draw(cells))

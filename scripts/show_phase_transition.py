@@ -1,10 +1,9 @@
-"""When attention stops gathering speed, by both learning rates; then where the rates are small.
+"""When attention stops gathering speed, by both learning rates, from the figure's to small ones.
 
 The paper says that this phase transition is controllable by both rates, and gives no exponents. In
 the limit of small steps SGD with momentum is a flow in which rates and time trade against each
 other: T(lr_Y / s, lr_Z / s) = s T(lr_Y, lr_Z), so that the two exponents of T add up to -1 (Euler).
-To first order momentum m comes m / (1 - m) iterations late, which takes m / ((1 - m) T) off: at the
-figure's rates T is hardly more than that, and its exponents say little about the paper's dynamics.
+To first order momentum m comes m / (1 - m) iterations late: at the figure's rates T is hardly more.
 """
 
 import pandas as pd
@@ -14,7 +13,6 @@ from onelayer.evidence.tables import tidy
 from onelayer.job import job
 from onelayer.scan_snap.measures import over_runs, transition_exponents, transition_times, wide
 
-KEYS = ["simulation", "slower", "lr_Z", "lr_Y"]
 NOTES = [
     "Time of the transition: the iteration at which attention c moves fastest. Exponents: slopes "
     "of its logarithm on the logarithms of both rates together, in each seed. Mean over seeds with "
@@ -25,53 +23,50 @@ NOTES = [
 ]
 
 
-def exponents(times: pd.DataFrame, momentum: float) -> list[dict]:
-    """Exponents of both rates, their sum, and momentum's delay as a share of the time."""
-    slopes = transition_exponents(times)
-    late = momentum / (1 - momentum)
-    return [
-        {"quantity": "lr_Y_exponent"} | over_runs(slopes["lr_Y"]),
-        {"quantity": "lr_Z_exponent"} | over_runs(slopes["lr_Z"]),
-        {"quantity": "sum_of_exponents", "published": -1.0}
-        | over_runs(slopes.sum(axis=1, skipna=False)),
-        {"quantity": "momentum_delay", "value": late * (1 / times["time"]).mean()},
-    ]
-
-
-def table(times: pd.DataFrame, slow: pd.DataFrame, momentum: float) -> pd.DataFrame:
-    """Times of every pair of rates and their exponents; then exponents at smaller rates."""
-    rows = [{"simulation": "transition"} | row for row in exponents(times, momentum)]
-    for (lr_Z, lr_Y), runs in times.groupby(["lr_Z", "lr_Y"]):
-        row = {"simulation": "transition", "lr_Z": lr_Z, "lr_Y": lr_Y}
-        rows.append(row | {"quantity": "transition_time"} | over_runs(runs["time"], 0))
-    for slower, runs in slow.groupby("slower"):
-        row = {"simulation": "slow_transition", "slower": slower}
-        rows += [row | of for of in exponents(transition_times(runs), momentum)]
-    return tidy(rows, KEYS)
+def table(simulated: pd.DataFrame, momentum: float) -> pd.DataFrame:
+    """Exponents, their sum, momentum's share of the time, and times, at ever smaller rates."""
+    rows, late = [], momentum / (1 - momentum)
+    for slower, runs in simulated.groupby("slower"):
+        times = transition_times(runs)
+        slopes = transition_exponents(times)
+        slopes["sum"] = slopes["lr_Y"] + slopes["lr_Z"]
+        rows += [
+            {"slower": slower, "quantity": "lr_Y_exponent"} | over_runs(slopes["lr_Y"]),
+            {"slower": slower, "quantity": "lr_Z_exponent"} | over_runs(slopes["lr_Z"]),
+            {"slower": slower, "quantity": "sum_of_exponents", "published": -1.0}
+            | over_runs(slopes["sum"]),
+            {
+                "slower": slower,
+                "quantity": "momentum_delay",
+                "value": late * (1 / times["time"]).mean(),
+            },
+        ]
+        for (lr_Z, lr_Y), seeds in times.groupby(["lr_Z", "lr_Y"]):
+            row = {"slower": slower, "lr_Z": lr_Z, "lr_Y": lr_Y, "quantity": "transition_time"}
+            rows.append(row | over_runs(seeds["time"], 0))
+    return tidy(rows, ["slower", "lr_Z", "lr_Y"])
 
 
 def draw(rows: pd.DataFrame) -> plt.Figure:
-    """Time of the transition against lr_Y by lr_Z; exponents where rates are small."""
+    """Time of the transition against lr_Y by lr_Z; exponents of both where rates are small."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(6.2, 3.2), width_ratios=[1.3, 1])
-    by_pair = rows[rows["quantity"] == "transition_time"].groupby("lr_Z")
-    for place, (lr_Z, line) in enumerate(by_pair):
-        colour = plt.get_cmap(SEQUENTIAL)(0.85 * place / max(1, len(by_pair) - 1))
-        points(left, line, "lr_Y", MARKERS[place % len(MARKERS)], colour, f"{lr_Z:g}")
+    lines = rows[rows["quantity"] == "transition_time"].groupby("lr_Z")
+    for place, (lr_Z, line) in enumerate(lines):
+        colour = plt.get_cmap(SEQUENTIAL)(0.85 * place / max(1, len(lines) - 1))
+        points(left, line, "lr_Y", MARKERS[place % len(MARKERS)], colour, f"{lr_Z:.3g}")
     left.set(xscale="log", yscale="log", xlabel="decoder's learning rate lr$_Y$ (log)")
     left.set(ylabel="time of the transition\n(iterations, log)")
     left.set_title("Time of the transition by both rates", fontsize=9)
     left.yaxis.set_major_formatter("{x:g}")
-    left.yaxis.set_minor_formatter(lambda y, _: f"{y:g}" if f"{y:g}"[0] in "25" else "")
-    left.tick_params(axis="y", which="minor", labelsize=8)
+    left.yaxis.set_minor_formatter("")
     left.legend(title="lr$_Z$", fontsize=7.5, title_fontsize=8, ncols=2)
-    slow = rows[rows["simulation"] == "slow_transition"]
     labels = {"lr_Z_exponent": "lr$_Z$", "lr_Y_exponent": "lr$_Y$", "sum_of_exponents": "sum"}
     for (quantity, label), marker, colour in zip(labels.items(), MARKERS, PALETTE, strict=False):
-        points(right, slow[slow["quantity"] == quantity], "slower", marker, colour, label)
+        points(right, rows[rows["quantity"] == quantity], "slower", marker, colour, label)
     right.axhline(-1, color="0.6", linewidth=0.8, zorder=0)
     right.set(xscale="log", xlabel="rates divided by (log)", ylabel="exponent of the time")
-    right.set_xticks(sorted(slow["slower"].unique()))
-    right.set_title("Exponents of both rates, and sum\n(line: −1, of a flow)", fontsize=9)
+    right.set_xticks(sorted(rows["slower"].unique()))
+    right.set_title("Exponents, and their sum\n(line: −1, of a flow)", fontsize=9)
     right.legend(fontsize=7.5)
     for axis in (left, right):
         axis.xaxis.set_major_formatter("{x:g}")
@@ -80,9 +75,7 @@ def draw(rows: pd.DataFrame) -> plt.Figure:
     return figure
 
 
-def points(
-    axis: plt.Axes, rows: pd.DataFrame, x: str, marker: str, colour: object, label: str
-) -> None:
+def points(axis: plt.Axes, rows: pd.DataFrame, x: str, marker: str, colour, label: str) -> None:
     """A line of numbers with their intervals."""
     bars = rows["value"] - rows["low"], rows["high"] - rows["value"]
     style = {"marker": marker, "color": colour, "label": label, "markersize": 4, "capsize": 2}
@@ -90,11 +83,9 @@ def points(
 
 
 with job(snakemake) as step:
-    times = transition_times(pd.read_parquet(snakemake.input.transition))
-    slow = pd.read_parquet(snakemake.input.slow)
-    rows = table(times, slow, step.settings["momentum"])
+    rows = table(pd.read_parquet(snakemake.input[0]), step.settings["transition"]["momentum"])
     title = "Scan and Snap: time of the phase transition by learning rates"
     some = rows[rows["quantity"] != "transition_time"]
-    rates = some["slower"].map("rates / {:g}".format).replace("rates / nan", "the figure's rates")
-    step.save_table(rows, title=title, shown=wide(some, some["quantity"], rates), notes=NOTES)
+    rates = some["slower"].map("rates / {:g}".format).replace("rates / 1", "the figure's rates")
+    step.save_table(rows, title=title, shown=wide(some["quantity"], rates, some), notes=NOTES)
     step.save_figure(draw(rows))

@@ -10,8 +10,8 @@ from onelayer.scan_snap.data import COMMON, DISTINCT, SLOTS
 from onelayer.scan_snap.measures import over_runs, scan_measures, trajectories, wide
 
 # Between which numbers lie by definition.
-ENDS = dict.fromkeys(("common_mass_change", "gain_spearman", "drop_spearman"), (-1, 1))
-ENDS |= dict.fromkeys(("gain_of_most_frequent", "gain_of_rarest", "way_after"), (0,))
+ENDS = {"common_mass_change": (-1, 1), "gain_spearman": (-1, 1), "drop_spearman": (-1, 1)}
+ENDS |= {"gain_of_most_frequent": (0,), "gain_of_rarest": (0,), "way_after": (0,)}
 ENDS["largest_attention"] = (0, 1)
 NOTES = [
     "c is attention c_{l|n}: what sequences with the next token n give to token l. 'scan' is the "
@@ -23,9 +23,8 @@ NOTES = [
     "far; those that never drop tie. spearman: rank correlation with P(l) over distinct tokens. "
     "way_after: how far c goes after the figure's iterations, over how far before (l1).",
     "slowing_down: log10 of the top token's speed at the run's own transition, where c moves "
-    "fastest, over its speed half of the figure's iterations later; entropy_slowing_down: of the "
-    "entropy. The top token's speed also falls where it loses its attention, which is no rest: "
-    "then the entropy's rows are the sounder ones.",
+    "fastest, over its speed half of the figure's iterations later; entropy_slowing_down, of the "
+    "entropy, is sounder: a top token that loses its attention slows down without rest.",
 ]
 LINES = (0, 4, 7, 9)  # distinct tokens drawn over time, from rare to frequent
 BAND = (2.5, 97.5)  # percentiles of seeds
@@ -122,9 +121,10 @@ def speed(axis: plt.Axes, rest: pd.DataFrame) -> None:
 
 
 with job(snakemake) as step:
-    simulated = {name: pd.read_parquet(snakemake.input[name]) for name in ("scan", "rest")}
-    rows = table(simulated, step.settings)
+    simulated = dict(zip(("scan", "rest"), map(pd.read_parquet, snakemake.input), strict=True))
+    iterations = {name: step.settings[name]["iterations"] for name in simulated}
+    rows = table(simulated, iterations)
     title = "Scan and Snap: attention of one sequence class over training"
     decoder = rows["simulation"] + rows["lr_Y_multiplier"].map(", lr_Y/lr_Z = {:.15g}".format)
-    step.save_table(rows, title=title, shown=wide(rows, rows["quantity"], decoder), notes=NOTES)
-    step.save_figure(draw(simulated, step.settings))
+    step.save_table(rows, title=title, shown=wide(rows["quantity"], decoder, rows), notes=NOTES)
+    step.save_figure(draw(simulated, iterations))

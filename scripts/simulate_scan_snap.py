@@ -2,13 +2,11 @@
 
 from onelayer.job import job
 from onelayer.scan_snap.simulation import simulate, simulate_slower
-from onelayer.settings.scan_snap import SimulationSettings, SlowSettings
+from onelayer.settings.scan_snap import SimulationSettings, TransitionSettings
 
 with job(snakemake) as step:
-    blocks = dict(step.settings)
-    slow = SlowSettings(**blocks.pop("slow_transition"))
-    sweeps = {name: SimulationSettings(**values) for name, values in blocks.items()}
-    for name, sweep in sweeps.items():
+    transition = TransitionSettings(**step.settings["transition"])
+    step.save(transition=simulate_slower(transition, step.execution.part("transition")))
+    for name in ("scan", "rest", "entropy_sweep"):
+        sweep = SimulationSettings(**step.settings[name])
         step.save(**{name: simulate(sweep, step.execution.part(name))})
-    slower = simulate_slower(sweeps["transition"], slow, step.execution.part("slow"))
-    step.save(slow_transition=slower)

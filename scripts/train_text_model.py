@@ -3,12 +3,12 @@
 import numpy as np
 
 from onelayer.job import job
-from onelayer.scan_snap.text import encode
-from onelayer.scan_snap.text_training import (
+from onelayer.scan_snap.language_model import (
     attention_maps,
     tabulate_measures,
     train_language_model,
 )
+from onelayer.scan_snap.text import encode
 from onelayer.settings.scan_snap import LanguageModelSettings
 from onelayer.text.corpus.articles import read_articles
 

@@ -11,19 +11,19 @@ import torch
 
 from onelayer.ensemble import Ensemble, Optimizer, train
 from onelayer.evidence.intervals import mean
-from onelayer.scan_snap import entropies, language_model, measures, model, text_training
+from onelayer.scan_snap import entropies, language_model, measures, simulation
 from onelayer.scan_snap.data import TOKEN_CHANCES, Task, draw_counts
 from onelayer.scan_snap.entropies import INITIAL_ENTROPY, PUBLISHED_RUNS
 from tests.oracle import scan_snap as plain
 
 TASK = Task(num_last=2, next_per_last=2, length=16, batch=10)
 SEEDS = [3, 3, 8, 8]  # two streams of data, two runs each
-READ = functools.partial(model.read_batch, TASK, SEEDS)
-GRADIENTS = functools.partial(model.gradients, TASK)
+READ = functools.partial(simulation.read_batch, TASK, SEEDS)
+GRADIENTS = functools.partial(simulation.gradients, TASK)
 
 
 def start():
-    parameters = model.initial_parameters(TASK, SEEDS, "uniform", torch.float64)
+    parameters = simulation.initial_parameters(TASK, SEEDS, "uniform", torch.float64)
     scale = torch.tensor([1.0, 8.0, 2.0, 5.0], dtype=torch.float64)[:, None, None]
     return {name: tensor * scale for name, tensor in parameters.items()}
 
@@ -214,7 +214,7 @@ def test_measures_of_attention_on_text_equal_plain_loops():
     future = torch.ones(6, 6, dtype=torch.bool).triu(1)
     attention = torch.softmax(scores.masked_fill(future, -torch.inf), dim=3)
     bins = torch.from_numpy(rng.integers(-1, 4, size=(3, 6)))
-    found = text_training.measure(attention, bins, 4)
+    found = language_model.measure(attention, bins, 4)
     for run in range(2):
         sums = dict.fromkeys(("entropy", "top1", "sparse"), 0.0)
         received, pairs = np.zeros(4), np.zeros(4)

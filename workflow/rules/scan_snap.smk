@@ -1,6 +1,6 @@
 # Tian, Wang, Chen & Du (2023), Scan and Snap: simulations, and a language model.
 scan_snap = settings.scan_snap
-text_trainings = [training.name for training in scan_snap.language_model.trainings]
+text_trainings = [f"language_model/{one.name}" for one in scan_snap.language_model.trainings]
 
 
 rule simulate_scan_snap:
@@ -9,11 +9,11 @@ rule simulate_scan_snap:
         rest="results/scan_snap/rest.parquet",
         entropy_sweep="results/scan_snap/entropy_sweep.parquet",
         transition="results/scan_snap/transition.parquet",
-        slow_transition="results/scan_snap/slow_transition.parquet",
     log:
         "results/logs/simulate_scan_snap.log",
     benchmark:
         "results/benchmarks/simulate_scan_snap.tsv"
+    priority: 1
     conda:
         "../../envs/onelayer.yaml"
     threads: 1
@@ -42,7 +42,7 @@ rule train_text_model:
     benchmark:
         "results/benchmarks/train_text_model/{training}.tsv"
     wildcard_constraints:
-        training="|".join(text_trainings),
+        training="|".join(one.name for one in scan_snap.language_model.trainings),
     priority: 1
     conda:
         "../../envs/onelayer.yaml"
@@ -61,90 +61,44 @@ rule train_text_model:
         "../../scripts/train_text_model.py"
 
 
-rule show_scan:
+# By table: what it is made of, and the caption of its figure; scripts/show_<table>.py makes both.
+SCAN_SNAP = "results/scan_snap/{name}.{kind}"
+SHOWN = {
+    "scan": expand(SCAN_SNAP, name=["scan", "rest"], kind="parquet"),
+    "entropy_sweep": expand(SCAN_SNAP, name="entropy_sweep", kind="parquet"),
+    "phase_transition": expand(SCAN_SNAP, name="transition", kind="parquet"),
+    "text": expand(SCAN_SNAP, name=text_trainings, kind=["parquet", "npz"]),
+}
+CAPTIONS = {
+    "scan": "Attention of one sequence class over training (Fig. 4): common tokens lose, distinct "
+    "tokens gain in the order of their frequency, then attention comes to rest; beside slower and "
+    "frozen decoders.",
+    "entropy_sweep": "Entropy of attention on a class's distinct tokens against lr_Y/lr_Z (Fig. "
+    "6), ours and the published values.",
+    "phase_transition": "When attention stops gathering speed, against both learning rates, and "
+    "how that time scales where they are small.",
+    "text": "Attention of a one-layer transformer trained on text (Fig. 7): maps of one held-out "
+    "sequence, entropy over training, and attention by token frequency.",
+}
+
+
+rule show_scan_snap:
     input:
-        scan="results/scan_snap/scan.parquet",
-        rest="results/scan_snap/rest.parquet",
+        lambda w: SHOWN[w.shown],
     output:
-        table=table("scan_snap/scan"),
-        figure=figure("scan_snap/scan"),
+        table=table("scan_snap/{shown}"),
+        figure=figure("scan_snap/{shown}"),
     log:
-        "results/logs/show_scan.log",
+        "results/logs/show_scan_snap/{shown}.log",
+    wildcard_constraints:
+        shown="|".join(SHOWN),
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
     params:
-        settings=dict(scan=scan_snap.scan.iterations, rest=scan_snap.rest.iterations),
-        code=code("show_scan"),
-        caption="Attention of one sequence class over training (Fig. 4): common tokens lose, "
-        "distinct tokens gain in the order of their frequency, then attention comes to rest; "
-        "beside slower and frozen decoders.",
-    script:
-        "../../scripts/show_scan.py"
-
-
-rule show_entropy_sweep:
-    input:
-        simulated="results/scan_snap/entropy_sweep.parquet",
-    output:
-        table=table("scan_snap/entropy_sweep"),
-        figure=figure("scan_snap/entropy_sweep"),
-    log:
-        "results/logs/show_entropy_sweep.log",
-    localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
-    params:
+        settings=dump(scan_snap),
         published=repository_file("reference/scan_snap_figure6.csv"),
-        settings=dict(iterations=scan_snap.entropy_sweep.iterations),
-        code=code("show_entropy_sweep"),
-        caption="Entropy of attention on a class's distinct tokens against lr_Y/lr_Z (Fig. 6), "
-        "ours and the published values.",
+        code=lambda w: code(f"show_{w.shown}"),
+        caption=lambda w: CAPTIONS[w.shown],
     script:
-        "../../scripts/show_entropy_sweep.py"
-
-
-rule show_phase_transition:
-    input:
-        transition="results/scan_snap/transition.parquet",
-        slow="results/scan_snap/slow_transition.parquet",
-    output:
-        table=table("scan_snap/phase_transition"),
-        figure=figure("scan_snap/phase_transition"),
-    log:
-        "results/logs/show_phase_transition.log",
-    localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
-    params:
-        settings=dict(momentum=scan_snap.transition.momentum),
-        code=code("show_phase_transition"),
-        caption="When attention stops gathering speed, against both learning rates, and how that "
-        "time scales where they are small.",
-    script:
-        "../../scripts/show_phase_transition.py"
-
-
-rule show_text_attention:
-    input:
-        measures=expand(
-            "results/scan_snap/language_model/{training}.parquet", training=text_trainings
-        ),
-        maps=expand("results/scan_snap/language_model/{training}.npz", training=text_trainings),
-    output:
-        table=table("scan_snap/text"),
-        figure=figure("scan_snap/text"),
-    log:
-        "results/logs/show_text_attention.log",
-    localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
-    params:
-        settings=dict(
-            trainings={name: dump(scan_snap.language_model.of(name)) for name in text_trainings}
-        ),
-        code=code("show_text_attention"),
-        caption="Attention of a one-layer transformer trained on text (Fig. 7): maps of one "
-        "held-out sequence, entropy over training, and attention by token frequency.",
-    script:
-        "../../scripts/show_text_attention.py"
+        "../../scripts/show_{wildcards.shown}.py"

@@ -24,11 +24,7 @@ STATE_EVERY = float(os.environ.get("ONELAYER_STATE_EVERY", 20))
 
 
 def resolve_device(device: str) -> str:
-    """`cpu` or `cuda`; `auto` takes a GPU if there is one.
-
-    Raises:
-        OnelayerError: `cuda` was asked for and there is none.
-    """
+    """`cpu` or `cuda`; `auto` takes a GPU if there is one, `cuda` without one is an error."""
     there = device != "cpu" and torch.cuda.is_available()
     if device == "cuda" and not there:
         raise OnelayerError("device: cuda was asked for, but torch sees no GPU; use cpu or auto")

@@ -1,10 +1,11 @@
-"""SGD, Adam and AdamW on parameters with a leading run dimension, every setting per run.
+"""SGD, Adam and AdamW on parameters with a leading run dimension, rates and decay per run.
 
 The arithmetic is that of `torch.optim` (SGD with momentum and L2 weight decay; Adam, Kingma & Ba
 2015, with L2 weight decay; AdamW, Loshchilov & Hutter 2019, with decoupled weight decay), so that
 each run equals a single model trained with it.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -18,22 +19,17 @@ PerRun = float | Sequence[float] | np.ndarray | Tensor
 
 @dataclass(frozen=True, eq=False)
 class Optimizer:
-    """What updates the parameters; a number, or one number per run, wherever it says PerRun.
+    """What updates the parameters; a mapping gives a setting for each parameter by name."""
 
-    `kind` is one of `MOMENTS`, for the ensemble or per run; `momentum` is of SGD, `beta1`, `beta2`
-    and `eps` are of Adam and AdamW. `lr` and `weight_decay` may be given under each parameter's
-    name. Weight decay is the gradient of half the squared norm for SGD and Adam, decoupled
-    (multiplied with the learning rate) for AdamW. `schedule` is a factor on the learning rate at
-    step t = 0, 1, ...; it must depend on t alone, so that training can resume.
-    """
-
-    kind: str | Sequence[str] = "sgd"
+    kind: str | Sequence[str] = "sgd"  # one of `MOMENTS`, for the ensemble or per run
     lr: PerRun | Mapping[str, PerRun] = 1e-3
-    momentum: PerRun = 0.0
-    beta1: PerRun = 0.9
-    beta2: PerRun = 0.999
-    eps: PerRun = 1e-8
+    momentum: float = 0.0  # of SGD
+    beta1: float = 0.9  # this and the next two of Adam and AdamW
+    beta2: float = 0.999
+    eps: float = 1e-8
+    # The gradient of half the squared norm for SGD and Adam; times the learning rate for AdamW.
     weight_decay: PerRun | Mapping[str, PerRun] = 0.0
+    # A factor on the rate at step t = 0, 1, ..., of t alone, so that training can resume.
     schedule: Callable[[int], PerRun] | None = None
 
 
@@ -51,50 +47,42 @@ class Updater:
         self.parameters = parameters
         any_parameter = next(iter(parameters.values()))
         self.runs, self.device = len(any_parameter), any_parameter.device
-        of = {
-            n: self._settings(n, getattr(optimizer, n), 1) for n in ("momentum", "beta1", "beta2")
-        }
-        of["eps"] = self._settings("eps", optimizer.eps)
-        lr = self._by_parameter("lr", optimizer.lr)
-        decay = self._by_parameter("weight_decay", optimizer.weight_decay)
+        for name in ("momentum", "beta1", "beta2"):
+            if not 0 <= getattr(optimizer, name) < 1:
+                raise ValueError(f"{name}: must be at least 0 and less than 1")
+        lr, decay = (self._table(n, getattr(optimizer, n)) for n in ("lr", "weight_decay"))
         kinds = [optimizer.kind] * self.runs if isinstance(optimizer.kind, str) else optimizer.kind
         if unknown := sorted(set(kinds) - set(MOMENTS)):
             raise ValueError(f"kind: unknown {', '.join(unknown)}; known: {', '.join(MOMENTS)}")
         if len(kinds) != self.runs:
             raise ValueError(f"kind: {len(kinds)} values for {self.runs} runs")
-        places = {kind: np.flatnonzero(np.array(kinds) == kind) for kind in MOMENTS}
-        self.groups = [
-            _Group(kind, self._rows(runs), parameters, of, lr, decay)
-            for kind, runs in places.items()
-            if len(runs)
-        ]
+        self.groups = []
+        for kind in sorted(set(kinds)):
+            runs = np.flatnonzero(np.array(kinds) == kind)
+            rows = slice(runs[0], runs[-1] + 1)  # no copy where the runs lie together
+            if len(runs) < rows.stop - rows.start:
+                rows = torch.from_numpy(runs).to(self.device)
+            of_kind = lr[:, rows], decay[:, rows]
+            self.groups.append(_Group(optimizer, kind, rows, parameters, *of_kind))
         self.state = dict(sorted(item for group in self.groups for item in group.state.items()))
         times = range(steps if optimizer.schedule else 0)
         factors = (torch.as_tensor(optimizer.schedule(t), dtype=torch.float64) for t in times)
         self.factors = [factor.to(self.device) for factor in factors]
 
-    def _settings(self, name: str, values: PerRun, below: float = np.inf) -> Tensor:
-        """A setting as float64 [runs]."""
-        tensor = torch.as_tensor(values, dtype=torch.float64).to(self.device).reshape(-1)
-        if len(tensor) not in (1, self.runs):
-            raise ValueError(f"{name}: {len(tensor)} values for {self.runs} runs")
-        if not bool(((tensor >= 0) & (tensor < below)).all()):
-            raise ValueError(f"{name}: must be at least 0 and less than {below}")
-        return tensor.expand(self.runs)
-
-    def _by_parameter(self, name: str, values: PerRun | Mapping[str, PerRun]) -> dict[str, Tensor]:
-        if not isinstance(values, Mapping):
-            return dict.fromkeys(self.parameters, self._settings(name, values))
-        if set(values) != set(self.parameters):
-            wanted, given = ", ".join(sorted(self.parameters)), ", ".join(sorted(values))
-            raise ValueError(f"{name}: needs a value for each of {wanted}; found {given}")
-        return {key: self._settings(f"{name}.{key}", value) for key, value in values.items()}
-
-    def _rows(self, runs: np.ndarray) -> slice | Tensor:
-        """Places of runs; a slice where they lie together, so that nothing copies."""
-        if runs[-1] - runs[0] + 1 == len(runs):
-            return slice(int(runs[0]), int(runs[-1]) + 1)
-        return torch.from_numpy(runs).to(self.device)
+    def _table(self, name: str, given: PerRun | Mapping[str, PerRun]) -> Tensor:
+        """A setting of every parameter and run, float64 [parameters, runs]."""
+        if not isinstance(given, Mapping):
+            given = dict.fromkeys(self.parameters, given)
+        if set(given) != set(self.parameters):
+            wanted, found = ", ".join(sorted(self.parameters)), ", ".join(sorted(given))
+            raise ValueError(f"{name}: needs a value for each of {wanted}; found {found}")
+        rows = [torch.as_tensor(given[n], dtype=torch.float64).reshape(-1) for n in self.parameters]
+        if wrong := [len(row) for row in rows if len(row) not in (1, self.runs)]:
+            raise ValueError(f"{name}: {wrong[0]} values for {self.runs} runs")
+        table = torch.stack([row.to(self.device).expand(self.runs) for row in rows])
+        if not bool(((table >= 0) & (table < torch.inf)).all()):
+            raise ValueError(f"{name}: must be at least 0 and finite")
+        return table
 
     def forget(self, runs: Tensor) -> None:
         """Clear the state of frozen runs, bool [runs], so that nothing in it stays non-finite."""
@@ -119,22 +107,12 @@ class Updater:
 
 
 class _Group:
-    """The runs of one kind: their settings, [runs of the kind], and their moments.
+    """The runs of one kind: rates and decay, [parameters, runs of the kind], and their moments."""
 
-    Parameters share a tensor of learning rates where they have one, so that a step computes it
-    once: a hundred small tensors would take as long as a parameter.
-    """
-
-    def __init__(self, kind, rows, parameters, of, lr, decay) -> None:
-        self.kind, self.rows = kind, rows
-        self.dtype = next(iter(parameters.values())).dtype
-        self.beta1, self.beta2, self.eps = (of[n][rows] for n in ("beta1", "beta2", "eps"))
-        self.keep1, self.keep2 = ((1 - b).to(self.dtype) for b in (self.beta1, self.beta2))
-        self.momentum = of["momentum"][rows].to(self.dtype)
-        shared = {id(rates): rates[rows] for rates in lr.values()}
-        self.lr = {name: shared[id(rates)] for name, rates in lr.items()}
-        self.decay = {name: d[rows] for name, d in decay.items() if bool((d[rows] > 0).any())}
-        needed = MOMENTS[kind] if kind != "sgd" or bool((self.momentum > 0).any()) else ()
+    def __init__(self, optimizer, kind, rows, parameters, lr, decay) -> None:
+        self.optimizer, self.kind, self.rows, self.lr, self.decay = optimizer, kind, rows, lr, decay
+        self.decays = (decay > 0).any(dim=1).tolist()  # whether it does anything to a parameter
+        needed = MOMENTS[kind] if kind != "sgd" or optimizer.momentum > 0 else ()
         self.state = {
             f"{name}.{moment}.{kind}": torch.zeros_like(parameter[rows])
             for name, parameter in parameters.items()
@@ -142,46 +120,42 @@ class _Group:
         }
 
     def update(self, parameters, gradients, step: int, factor: Tensor) -> None:
-        correction = 1.0
+        correction, eps = 1.0, 0.0
         if self.kind != "sgd":
             # lr m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + eps), with the roots' factor moved
             # out of the large tensor.
-            root = (1 - self.beta2 ** (step + 1)).sqrt()
-            correction, eps = (
-                root / (1 - self.beta1 ** (step + 1)),
-                (self.eps * root).to(self.dtype),
-            )
-        # With schedule and bias correction; 0 for frozen runs.
-        rates = {id(lr): (lr * factor * correction).to(self.dtype) for lr in self.lr.values()}
-        for name, parameter in parameters.items():
+            root = math.sqrt(1 - self.optimizer.beta2 ** (step + 1))
+            correction = root / (1 - self.optimizer.beta1 ** (step + 1))
+            eps = self.optimizer.eps * root
+        scheduled = self.lr * factor  # 0 for frozen runs
+        rates, kept = scheduled * correction, 1 - scheduled * self.decay
+        for place, (name, parameter) in enumerate(parameters.items()):
             part, gradient = parameter[self.rows], gradients[name][self.rows]
-            if name in self.decay and self.kind == "adamw":
-                kept = 1 - self.lr[name] * factor * self.decay[name]
-                part.mul_(_per_run(kept.to(self.dtype), part))
-            elif name in self.decay:
-                decay = self.decay[name].to(self.dtype)
-                gradient = gradient.addcmul(_per_run(decay, part), part)
-            change = (
-                self._sgd(name, gradient) if self.kind == "sgd" else self._adam(name, gradient, eps)
-            )
-            part.addcmul_(change, _per_run(rates[id(self.lr[name])], part), value=-1)
+            if self.decays[place] and self.kind == "adamw":
+                part.mul_(_per_run(kept[place], part))
+            elif self.decays[place]:
+                gradient = gradient.addcmul(_per_run(self.decay[place], part), part)
+            moments = [self.state.get(f"{name}.{m}.{self.kind}") for m in MOMENTS[self.kind]]
+            change = self._change(moments, gradient, eps)
+            part.addcmul_(change, _per_run(rates[place], part), value=-1)
             if not isinstance(self.rows, slice):
                 parameter[self.rows] = part
 
-    def _sgd(self, name: str, gradient: Tensor) -> Tensor:
-        if (buffer := self.state.get(f"{name}.momentum.sgd")) is None:
-            return gradient
-        return buffer.mul_(_per_run(self.momentum, buffer)).add_(gradient)
-
-    def _adam(self, name: str, gradient: Tensor, eps: Tensor) -> Tensor:
-        first, second = (self.state[f"{name}.{m}.{self.kind}"] for m in MOMENTS[self.kind])
-        first.lerp_(gradient, _per_run(self.keep1, first))
+    def _change(self, moments: list[Tensor | None], gradient: Tensor, eps: float) -> Tensor:
+        """What is taken off a parameter, but for its rate; the moments are updated."""
+        if self.kind == "sgd":
+            [buffer] = moments
+            if buffer is None:
+                return gradient
+            return buffer.mul_(self.optimizer.momentum).add_(gradient)
+        first, second = moments
+        first.lerp_(gradient, 1 - self.optimizer.beta1)
         square = gradient.square()
-        second.lerp_(square, _per_run(self.keep2, second))
-        torch.sqrt(second, out=square).add_(_per_run(eps, square))
+        second.lerp_(square, 1 - self.optimizer.beta2)
+        torch.sqrt(second, out=square).add_(eps)
         return torch.div(first, square, out=square)
 
 
 def _per_run(values: Tensor, like: Tensor) -> Tensor:
     """Values per run, [runs], shaped to go with all of a parameter [runs, ...]."""
-    return values.reshape(-1, *(1,) * (like.ndim - 1))
+    return values.to(like.dtype).reshape(-1, *(1,) * (like.ndim - 1))

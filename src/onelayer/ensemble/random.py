@@ -12,15 +12,10 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-
-def _signed(word: int) -> int:
-    """A 64-bit word as torch's int64 holds it."""
-    return word - 2**64 if word >= 2**63 else word
-
-
-_WEYL = _signed(0x9E3779B97F4A7C15)
-_FIRST = _signed(0xBF58476D1CE4E5B9)
-_SECOND = _signed(0x94D049BB133111EB)
+# SplitMix64's odd constants, as torch's int64 holds them.
+_WEYL, *_FACTORS = (
+    word - 2**64 for word in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+)
 
 
 class RunRandom:
@@ -38,23 +33,19 @@ class RunRandom:
         """Uniform 64-bit words, int64 [runs, count]."""
         digest = hashlib.sha256(use.encode()).digest()
         purpose = int.from_bytes(digest[:8], "little", signed=True)
-        stride = _signed(step * _WEYL % 2**64)
+        stride = torch.tensor(step, device=self.seeds.device) * _WEYL
         keys = _mix(_mix(self.seeds * _WEYL ^ purpose) + stride)
         places = torch.arange(1, count + 1, device=keys.device).mul_(_WEYL)
         return _mix(keys[:, None] + places)
 
-    def uniform(
-        self, *shape: int, use: str, step: int = 0, dtype: torch.dtype = torch.float32
-    ) -> Tensor:
+    def uniform(self, *shape: int, use: str, step: int = 0, dtype=torch.float32) -> Tensor:
         """Uniform numbers in [0, 1), [runs, *shape]; 24 random bits in float32, 53 in float64."""
         bits = 53 if dtype == torch.float64 else 24
         words = self.words(math.prod(shape), use=use, step=step)
         kept = words.bitwise_right_shift_(64 - bits).bitwise_and_(2**bits - 1)
         return kept.to(dtype).mul_(2.0**-bits).reshape(-1, *shape)
 
-    def normal(
-        self, *shape: int, use: str, step: int = 0, dtype: torch.dtype = torch.float32
-    ) -> Tensor:
+    def normal(self, *shape: int, use: str, step: int = 0, dtype=torch.float32) -> Tensor:
         """Standard normal numbers, [runs, *shape], by Box and Muller's transform in float64.
 
         On CPU and GPU they agree to rounding, not to the bit.
@@ -79,20 +70,19 @@ class RunRandom:
         lanes = self.words(-(-count // 4), use=use, step=step).view(torch.int16)
         end = round(chance * 2**16) - 2**15
         # Below 2**15 lie all of them, and 2**15 itself is no 16-bit number.
-        below = lanes[:, :count] < end if end < 2**15 else lanes[:, :count] < torch.inf
-        return below.reshape(-1, *shape)
+        return (lanes[:, :count] < (end if end < 2**15 else torch.inf)).reshape(-1, *shape)
 
 
 def _mix(words: Tensor) -> Tensor:
     """SplitMix64's finaliser, in place on a fresh tensor; int64 products wrap as they must."""
-    words = words ^ _shifted(words, 30)
-    words.mul_(_FIRST)
-    words ^= _shifted(words, 27)
-    words.mul_(_SECOND)
-    words ^= _shifted(words, 31)
+
+    def shifted(places: int) -> Tensor:
+        # torch shifts int64 arithmetically; the mask makes the shift logical.
+        return words.bitwise_right_shift(places).bitwise_and_(2 ** (64 - places) - 1)
+
+    words = words ^ shifted(30)
+    words.mul_(_FACTORS[0])
+    words ^= shifted(27)
+    words.mul_(_FACTORS[1])
+    words ^= shifted(31)
     return words
-
-
-def _shifted(words: Tensor, places: int) -> Tensor:
-    # torch shifts int64 arithmetically; the mask makes the shift logical.
-    return words.bitwise_right_shift(places).bitwise_and_(2 ** (64 - places) - 1)

@@ -1,10 +1,7 @@
 """The training loop of an ensemble: steps, observations, frozen runs, checkpoints."""
 
-import hashlib
-import json
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,34 +18,22 @@ Tensors = dict[str, Tensor]
 
 @dataclass(frozen=True, eq=False)
 class Ensemble:
-    """What is trained: initial parameters, data, an objective, an optimizer.
+    """What is trained: initial parameters, data, an objective, an optimizer."""
 
-    Attributes:
-        parameters: initial values by name, [runs, ...], all on one device and of one type; `train`
-            works on copies.
-        batch: the data of step t = 0, 1, ..., as the objective reads it. It must depend on t alone
-            (`RunRandom` does), so that training can resume, and a run's data on that run alone.
-        optimizer: updates and their settings.
-        loss: (parameters, batch) -> loss per run, [runs], each of that run's parameters alone;
-            autograd does the rest.
-        gradients: (parameters, batch) -> (loss per run, gradients by name), in place of `loss`. The
-            gradients may be overwritten.
-        labels: one line per run that names its settings, for messages; empty for 'run 0', ...
-    """
-
-    parameters: Tensors
+    parameters: Tensors  # initial values by name, [runs, ...], all on one device and of one type
+    # The data of step t = 0, 1, ..., as the objective reads it. It must depend on t alone
+    # (`RunRandom` does), so that training can resume, and a run's data on that run alone.
     batch: Callable[[int], Any]
     optimizer: Optimizer
+    # (parameters, batch) -> loss per run, [runs], each of that run's parameters alone; or else
+    # (parameters, batch) -> (loss per run, gradients by name, which may be overwritten).
     loss: Callable[[Tensors, Any], Tensor] | None = None
     gradients: Callable[[Tensors, Any], tuple[Tensor, Tensors]] | None = None
-    labels: Sequence[str] = ()
+    labels: Sequence[str] = ()  # a line per run that names its settings; empty for 'run 0', ...
 
     def __post_init__(self) -> None:
         if (self.loss is None) == (self.gradients is None):
             raise ValueError("an ensemble needs either a loss or gradients")
-        lengths = {name: len(tensor) for name, tensor in self.parameters.items()}
-        if len(set(lengths.values())) != 1:
-            raise ValueError(f"parameters: the run dimensions must agree, found {lengths}")
 
     @property
     def runs(self) -> int:
@@ -58,22 +43,16 @@ class Ensemble:
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """What training leaves; all tensors on the CPU.
+    """What training leaves; all tensors on the CPU."""
 
-    Attributes:
-        parameters: final values by name, [runs, ...].
-        losses: float64 [recorded steps, runs], before the update of every `loss_every`-th step;
-            NaN for a frozen run from the step on at which it was frozen.
-        observed: [observed steps, runs, ...] by name; a frozen run has what it was frozen at.
-        observed_at: the steps of those rows: updates done, ascending.
-        diverged_at: int64 [runs], the step at which loss or gradient was not finite and the run was
-            frozen with the parameters it had; -1 for a run that went through.
-    """
-
-    parameters: Tensors
+    parameters: Tensors  # final values by name, [runs, ...]
+    # float64 [recorded steps, runs], before the update of every `loss_every`-th step; NaN for a run
+    # from the step on at which it was frozen.
     losses: Tensor
-    observed: Tensors
-    observed_at: tuple[int, ...]
+    observed: Tensors  # [observed steps, runs, ...] by name; a frozen run has what it was frozen at
+    observed_at: tuple[int, ...]  # updates done by then, ascending
+    # int64 [runs]: the step at which loss or gradient was not finite and the run was frozen with
+    # the parameters it had; -1 for a run that went through.
     diverged_at: Tensor
 
 
@@ -86,33 +65,42 @@ def train(
     loss_every: int = 1,
     execution: Execution = Execution(),
 ) -> Trained:
-    """Train all runs for so many updates.
+    """Train all runs for so many updates, `steps`.
 
     Args:
-        ensemble: what to train.
-        steps: number of updates.
         observe: parameters -> tensors [runs, ...] to keep; without it the parameters themselves.
         observe_at: after how many updates to observe; 0 is the start, `steps` the end.
         loss_every: the losses of steps 0, loss_every, 2 loss_every, ... are kept.
         execution: where to keep the state, and the progress bar; the device is where the parameters
-            are. The checkpoint's identity must say what parameters, optimizer, labels and steps do
-            not: the settings of data and objective, the code.
+            are. The checkpoint's identity must say what is trained: settings, data, code.
 
     Raises:
         ValueError: settings that do not fit the runs, or a loss that is not one number per run.
     """
     run = _Run(ensemble, steps, observe, observe_at, loss_every)
-    checkpoint = run.identified(execution.checkpoint, steps)
+    plan = f"{execution.checkpoint.identity} {steps} {run.observe_at} {ensemble.labels}"
+    checkpoint = replace(execution.checkpoint, identity=plan)
     first = run.restore(checkpoint)
-    with _subnormals_as_zero():
+    # Numbers below 1e-38 count as 0: a softmax that is nearly one-hot is full of them, slowly.
+    before = bool(torch.tensor(1e-39) * 2 == 0)  # torch does not say, but its arithmetic does
+    torch.set_flush_denormal(True)
+    try:
         if first == 0 and not run.observed:  # a training of no steps may have a state, too
             run.look(0)
         for step in execution.progress(range(first, steps), total=steps - first, unit="step"):
             run.advance(step)
             run.look(step + 1)
             checkpoint.write_if_due(run.state, step + 1)
+    finally:
+        torch.set_flush_denormal(before)
     checkpoint.write(run.state, steps)
-    return run.result()
+    return Trained(
+        parameters={name: tensor.cpu() for name, tensor in run.values.items()},
+        losses=run.losses.cpu(),
+        observed={name: torch.stack(tensors) for name, tensors in run.observed.items()},
+        observed_at=run.observe_at,
+        diverged_at=run.diverged_at.cpu(),
+    )
 
 
 def train_in_chunks(
@@ -127,14 +115,9 @@ def train_in_chunks(
     """Train more runs than fit in memory, at most `chunk` at a time; `options` are of `train`.
 
     `build` makes the ensemble of runs `slice(start, stop)`; each run is the same, to rounding, as
-    in one large ensemble. Each chunk has a state of its own, and one bar is for the steps of all.
+    in one large ensemble. Each chunk has a state and a progress bar of its own.
     """
     slices = [slice(start, min(start + chunk, runs)) for start in range(0, runs, chunk)]
-    total = len(slices) * steps
-    bar = iter(execution.progress(range(total), total=total, unit="step"))
-    execution = replace(
-        execution, progress=lambda items, **_: (item for item, _ in zip(items, bar, strict=False))
-    )
     parts = [
         train(build(some), steps, execution=execution.part(number), **options)
         for number, some in enumerate(slices)
@@ -149,38 +132,17 @@ def train_in_chunks(
     )
 
 
-@contextmanager
-def _subnormals_as_zero() -> Iterator[None]:
-    """Numbers below 1e-38 count as 0: a softmax that is nearly one-hot is full of them, slowly."""
-    # torch does not say how they counted before, but its arithmetic does.
-    before = bool(torch.tensor(1e-39) * 2 == 0)
-    torch.set_flush_denormal(True)
-    try:
-        yield
-    finally:
-        torch.set_flush_denormal(before)
-
-
 class _Run:
     """The state of a training between two steps."""
 
-    def __init__(
-        self,
-        ensemble: Ensemble,
-        steps: int,
-        observe: Callable[[Tensors], Tensors] | None,
-        observe_at: Iterable[int],
-        loss_every: int,
-    ) -> None:
+    def __init__(self, ensemble, steps, observe, observe_at, loss_every) -> None:
         self.ensemble, self.observe, self.loss_every = ensemble, observe, loss_every
         self.observe_at = tuple(sorted(set(observe_at)))
         if self.observe_at and not 0 <= self.observe_at[0] <= self.observe_at[-1] <= steps:
             raise ValueError(f"observe_at: must lie in 0 .. {steps}, found {self.observe_at}")
-        by_hand = ensemble.gradients is not None
-        self.parameters = {
-            name: tensor.detach().clone().requires_grad_(not by_hand)
-            for name, tensor in ensemble.parameters.items()
-        }
+        by_autograd, given = ensemble.gradients is None, ensemble.parameters
+        copies = {name: tensor.detach().clone() for name, tensor in given.items()}
+        self.parameters = {name: copy.requires_grad_(by_autograd) for name, copy in copies.items()}
         self.values = {name: tensor.detach() for name, tensor in self.parameters.items()}
         device = next(iter(self.values.values())).device
         self.updater = Updater(ensemble.optimizer, self.values, steps)
@@ -188,17 +150,25 @@ class _Run:
         recorded = -(-steps // loss_every), ensemble.runs
         self.losses = torch.full(recorded, torch.nan, dtype=torch.float64, device=device)
         self.observed: dict[str, list[Tensor]] = {}
+        self.labels = ensemble.labels or [f"run {run}" for run in range(ensemble.runs)]
 
     def advance(self, step: int) -> None:
         """One update of every run that is alive."""
         loss, gradients = self._gradients(self.ensemble.batch(step))
-        alive, finite = self.diverged_at < 0, _finite(loss, gradients)
+        alive, finite = self.diverged_at < 0, torch.isfinite(loss)
+        for gradient in gradients.values():
+            # A sum of finite numbers is finite, short of numbers that are lost anyway.
+            finite &= torch.isfinite(gradient.reshape(len(loss), -1).sum(1))
         if not bool((finite | ~alive).all()):
-            self._freeze(alive & ~finite, step)
+            frozen = alive & ~finite
             alive &= finite
+            self.diverged_at[frozen] = step
+            self.updater.forget(frozen)
+            names = [self.labels[run] for run in frozen.nonzero().flatten().tolist()]
+            more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+            log.warning("%s%s: not finite at step %d; frozen", "; ".join(names[:5]), more, step)
         if step % self.loss_every == 0:
-            row = torch.where(alive, loss.to(torch.float64), torch.nan)
-            self.losses[step // self.loss_every] = row
+            self.losses[step // self.loss_every] = torch.where(alive, loss.double(), torch.nan)
         if not bool(alive.all()):
             for gradient in gradients.values():
                 gradient[~alive] = 0
@@ -215,14 +185,6 @@ class _Run:
         of_all = torch.autograd.grad(loss.sum(), list(self.parameters.values()))
         return loss.detach(), dict(zip(self.parameters, of_all, strict=True))
 
-    def _freeze(self, runs: Tensor, step: int) -> None:
-        self.diverged_at[runs] = step
-        self.updater.forget(runs)
-        labels = self.ensemble.labels or [f"run {run}" for run in range(self.ensemble.runs)]
-        names = [labels[run] for run in runs.nonzero().flatten().tolist()]
-        more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-        log.warning("%s%s: not finite at step %d; frozen", "; ".join(names[:5]), more, step)
-
     def look(self, step: int) -> None:
         """Keep what is asked for after `step` updates."""
         if step not in self.observe_at:
@@ -231,21 +193,6 @@ class _Run:
             seen = self.observe(self.values) if self.observe else self.values
         for name, tensor in seen.items():
             self.observed.setdefault(name, []).append(tensor.detach().to("cpu", copy=True))
-
-    def identified(self, checkpoint: Checkpoint, steps: int) -> Checkpoint:
-        """The checkpoint with what a state must agree on besides: the start and the plan."""
-        if checkpoint.path is None:
-            return checkpoint
-        of = self.ensemble
-        # A function has no digest; a few values of the schedule stand for it.
-        optimizer = vars(of.optimizer) | {"schedule": self.updater.factors[:: steps // 2 or 1]}
-        plan = (checkpoint.identity, steps, self.observe_at, self.loss_every, list(of.labels))
-        plain = json.dumps([plan, optimizer], default=lambda x: torch.as_tensor(x).tolist())
-        digest = hashlib.sha256(plain.encode())
-        for name, tensor in sorted(of.parameters.items()):
-            digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}".encode())
-            digest.update(tensor.detach().contiguous().cpu().numpy().tobytes())
-        return replace(checkpoint, identity=digest.hexdigest())
 
     def state(self) -> Tensors:
         """Everything that the next step depends on, and everything kept so far."""
@@ -256,31 +203,11 @@ class _Run:
 
     def restore(self, checkpoint: Checkpoint) -> int:
         """Take up a checkpoint's state if there is one; returns the number of updates done."""
-        saved = checkpoint.read()
-        if saved is None:
+        tensors, step = checkpoint.read() or ({}, 0)
+        if not tensors:
             return 0
-        tensors, step = saved
         for name, tensor in self.state().items():
             tensor.copy_(tensors[name])
         self.observed = {n: list(t.unbind()) for n, t in under("observed", tensors).items()}
         log.info("going on from step %d", step)
         return step
-
-    def result(self) -> Trained:
-        """What training leaves."""
-        return Trained(
-            parameters={name: tensor.cpu() for name, tensor in self.values.items()},
-            losses=self.losses.cpu(),
-            observed={name: torch.stack(tensors) for name, tensors in self.observed.items()},
-            observed_at=self.observe_at,
-            diverged_at=self.diverged_at.cpu(),
-        )
-
-
-def _finite(loss: Tensor, gradients: Mapping[str, Tensor]) -> Tensor:
-    """Whether loss and gradients of every run are, bool [runs]."""
-    finite = torch.isfinite(loss)
-    for gradient in gradients.values():
-        # A sum of finite numbers is finite, short of numbers that are lost anyway.
-        finite &= torch.isfinite(gradient.reshape(len(loss), -1).sum(1))
-    return finite

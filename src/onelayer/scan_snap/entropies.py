@@ -27,10 +27,7 @@ def entropy_by_run(simulated: pd.DataFrame, iteration: int) -> pd.DataFrame:
 
 
 def cells(runs: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
-    """Entropy of every setting over `entropy_by_run`'s runs, with `published`, `published_std`.
-
-    A published cell that was not run has no value.
-    """
+    """Entropy of every setting over the runs, with `published`, `published_std`, run or not."""
     rows = []
     for keys, group in runs.groupby(SETTINGS, sort=False):
         row = over_runs(group["entropy"]) | {"std": group["entropy"].std()}
@@ -87,18 +84,23 @@ def trend(runs: pd.DataFrame, published: pd.DataFrame, along: str) -> list[dict[
     """
     if runs[along].nunique() < 2:
         return []
+
+    def difference(table: pd.DataFrame, values: str, each: str) -> np.ndarray:  # without NaN
+        means = table.groupby([each, along])[values].agg(lambda v: v.mean(skipna=False)).unstack()
+        return (means.iloc[:, -1] - means.iloc[:, 0]).dropna().to_numpy()
+
     rows = []
     for num_last, group in runs.groupby("num_last"):
         ran = group[SETTINGS].drop_duplicates()
         theirs = published.merge(ran, on=SETTINGS)
-        row = {"num_last": num_last} | over_runs(_difference(group, "entropy", "seed", along))
-        row["published"] = np.nan
+        row = {"num_last": num_last, "quantity": f"{along}_difference", "published": np.nan}
         if len(theirs) == len(ran):
-            [row["published"]] = _difference(theirs, "published", "num_last", along)
-        rows.append(row | {"quantity": f"{along}_difference"})
+            [row["published"]] = difference(theirs, "published", "num_last")
+        rows.append(row | over_runs(difference(group, "entropy", "seed")))
     sizes = pd.DataFrame(rows)
     mean = weighted_sum(sizes, np.full(len(rows), 1 / len(rows)), range(len(rows)))
     mean |= {"state": sizes["state"].max(), "published": sizes["published"].mean(skipna=False)}
+    # With the published difference at that number of query tokens.
     _, least = worst(rows, SIDES[along])
     effect = {end: mean[end] / mean["published"] for end in ("value", "low", "high")}
     if mean["published"] < 0:
@@ -106,12 +108,6 @@ def trend(runs: pd.DataFrame, published: pd.DataFrame, along: str) -> list[dict[
     return [
         *rows,
         mean | {"quantity": f"{along}_difference_mean"},
-        least | {"num_last": np.nan, "published": np.nan, "quantity": f"{along}_difference_least"},
+        least | {"num_last": np.nan, "quantity": f"{along}_difference_least"},
         mean | effect | {"published": 1.0, "quantity": f"{along}_effect"},
     ]
-
-
-def _difference(table: pd.DataFrame, values: str, each: str, along: str) -> np.ndarray:
-    """Last minus first value of `along`, mean over the other rate, [each]; without those of NaN."""
-    means = table.groupby([each, along])[values].apply(lambda v: v.mean(skipna=False)).unstack()
-    return (means.iloc[:, -1] - means.iloc[:, 0]).dropna().to_numpy()

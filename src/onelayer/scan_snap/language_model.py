@@ -1,25 +1,31 @@
-"""The one-layer causal transformer of Fig. 7, all seeds of a training side by side.
+"""The one-layer causal transformer of Fig. 7, its training on text, and what its attention does.
 
 Token embedding times sqrt(d) plus sinusoidal positions (or none, as in the paper's theory), one
 post-norm encoder layer with a single head, a decoder to the vocabulary: torch's
 `TransformerEncoderLayer`, but with numbers of dropout that belong to a run and a step, so that a
-training can resume, and with its attention returned.
+training can resume, and with its attention returned. All seeds of a training are side by side.
 Shapes: R runs, B sequences of T tokens, d embedding size, h hidden size, V vocabulary.
 """
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
+import pandas as pd
 import torch
 from torch import Tensor
-from torch.nn import functional
+from torch.nn.functional import cross_entropy, embedding, layer_norm, one_hot
 
-from onelayer.ensemble import RunRandom
-from onelayer.ensemble.execution import to_device
+from onelayer.ensemble import Ensemble, Optimizer, RunRandom, Trained, train
+from onelayer.ensemble.execution import Execution, to_device
+from onelayer.scan_snap.text import Text
+from onelayer.settings.scan_snap import LanguageModelSettings
 
 Parameters = dict[str, Tensor]
 FEED_FORWARD = ("feed_forward_in", "feed_forward_out")
+SEQUENCES = 16  # evaluated at once
+SPARSE = 0.1  # a key below this share of uniform attention counts as dropped
 
 
 def initial_parameters(
@@ -41,11 +47,11 @@ def initial_parameters(
         name: random.uniform(*size, use=f"initial {name}").mul_(2 * bound).sub_(bound)
         for name, (size, bound) in bounds.items()
     }
-    for name, size in (("attention_in", 3 * d), ("attention_out", d), ("decoder", V)):
+    zeros = {"attention_in": 3 * d, "attention_out": d, "decoder": V, "norm1": d, "norm2": d}
+    for name, size in zeros.items():
+        if name.startswith("norm"):
+            parameters[name] = torch.ones(len(seeds), size, device=device)
         parameters[f"{name}_bias"] = torch.zeros(len(seeds), size, device=device)
-    for norm in ("norm1", "norm2"):
-        parameters[norm] = torch.ones(len(seeds), d, device=device)
-        parameters[f"{norm}_bias"] = torch.zeros(len(seeds), d, device=device)
     return parameters
 
 
@@ -75,6 +81,13 @@ def dropout(random: RunRandom, share: float, step: int, values: Tensor, use: str
     return values * kept.to(values.dtype).div_(1 - share)
 
 
+def positions(length: int, width: int, device: str | torch.device = "cpu") -> Tensor:
+    """Sinusoidal positions, [T, d] (Vaswani et al. 2017, section 3.5)."""
+    rates = torch.exp(torch.arange(0, width, 2, device=device) * (-math.log(10000.0) / width))
+    angles = torch.arange(length, device=device)[:, None] * rates
+    return torch.stack([angles.sin(), angles.cos()], dim=2).flatten(1)[:, :width]
+
+
 def forward(
     parameters: Parameters,
     tokens: Tensor,
@@ -89,28 +102,26 @@ def forward(
     def linear(x: Tensor, name: str) -> Tensor:
         return torch.baddbmm(parameters[f"{name}_bias"][:, None], x, parameters[name].mT)
 
-    def layer_norm(x: Tensor, name: str) -> Tensor:
-        normed = functional.layer_norm(x, x.shape[-1:])
+    def norm(x: Tensor, name: str) -> Tensor:
+        normed = layer_norm(x, x.shape[-1:])
         return normed * parameters[name][:, None] + parameters[f"{name}_bias"][:, None]
 
     B, T = tokens.shape[1:]
     R, V, d = parameters["embedding"].shape
     rows = tokens + V * torch.arange(R, device=tokens.device)[:, None, None]
-    x = functional.embedding(rows, parameters["embedding"].flatten(0, 1)) * math.sqrt(d)
+    x = embedding(rows, parameters["embedding"].flatten(0, 1)) * math.sqrt(d)
     if positional:
         x = x + positions(T, d, tokens.device)
     x = drop(x, "embedding").flatten(1, 2)
-    query, key, value = (
-        part.unflatten(1, (B, T)) for part in linear(x, "attention_in").chunk(3, dim=2)
-    )
+    query, key, value = linear(x, "attention_in").unflatten(1, (B, T)).chunk(3, dim=3)
     future = torch.ones(T, T, dtype=torch.bool, device=tokens.device).triu(1)
     scores = (query @ key.mT / math.sqrt(d)).masked_fill(future, -torch.inf)
     attention = torch.softmax(scores, dim=3)
     mixed = linear((drop(attention, "attention") @ value).flatten(1, 2), "attention_out")
-    x = layer_norm(x + drop(mixed, "mixed"), "norm1")
+    x = norm(x + drop(mixed, "mixed"), "norm1")
     hidden = torch.relu(linear(x, "feed_forward_in"))
     out = linear(drop(hidden, "hidden"), "feed_forward_out")
-    x = layer_norm(x + drop(out, "out"), "norm2")
+    x = norm(x + drop(out, "out"), "norm2")
     return x.unflatten(1, (B, T)), attention
 
 
@@ -118,14 +129,12 @@ def decoder_loss(parameters: Parameters, states: Tensor, targets: Tensor) -> Ten
     """Mean cross-entropy of every run (nats), [R], from `forward`'s states and the next tokens."""
     W, bias = parameters["decoder"], parameters["decoder_bias"]
     logits = torch.baddbmm(bias[:, None], states.flatten(1, 2), W.mT)
-    each = functional.cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="none")
+    each = cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="none")
     return each.view(len(W), -1).mean(1)
 
 
-def gradients(
-    parameters: Parameters, tokens: Tensor, clip: float, *options
-) -> tuple[Tensor, Parameters]:
-    """Loss of every run, [R], and its gradients, cut to a norm of `clip` as the paper's are.
+def gradients(parameters: Parameters, tokens: Tensor, clip: float, *options):
+    """Loss of every run, [R], and its gradients by name, cut to a norm of `clip` as the paper's.
 
     Tokens are int64 [R, B, T + 1], inputs and targets in one; `options` are `forward`'s.
     """
@@ -142,8 +151,107 @@ def gradients(
     return losses.detach(), dict(zip(leaves, slopes, strict=True))
 
 
-def positions(length: int, width: int, device: str | torch.device = "cpu") -> Tensor:
-    """Sinusoidal positions, [T, d] (Vaswani et al. 2017, section 3.5)."""
-    rates = torch.exp(torch.arange(0, width, 2, device=device) * (-math.log(10000.0) / width))
-    angles = torch.arange(length, device=device)[:, None] * rates
-    return torch.stack([angles.sin(), angles.cos()], dim=2).flatten(1)[:, :width]
+def train_language_model(
+    text: Text, settings: LanguageModelSettings, execution: Execution = Execution()
+) -> Trained:
+    """Train all seeds of one training (`settings.of`); `observed` holds what `observe` returns."""
+    [training] = settings.trainings
+    seeds, device = list(range(settings.seeds)), execution.device
+    random = RunRandom(seeds, device)
+    sizes = len(text.vocabulary), settings.width, settings.hidden
+    parameters = initial_parameters(seeds, *sizes, device)
+    rates = dict.fromkeys(parameters, training.lr)
+    rates |= dict.fromkeys(FEED_FORWARD, training.lr_feed_forward)
+
+    def of_batch(parameters: Parameters, batch: tuple[Tensor, int]) -> tuple[Tensor, Parameters]:
+        tokens, step = batch
+        drop = functools.partial(dropout, random, settings.dropout, step)
+        return gradients(parameters, tokens, settings.clip, training.positions, drop)
+
+    ensemble = Ensemble(
+        parameters,
+        Reader(text.training, seeds, settings.batch, settings.length, device),
+        Optimizer(training.optimizer, lr=rates),
+        gradients=of_batch,
+    )
+    looks = {"observe": lambda trained: observe(trained, text, training.positions)}
+    looks |= {"observe_at": settings.observed, "execution": execution}
+    return train(ensemble, settings.iterations, **looks)
+
+
+def observe(parameters: Parameters, text: Text, positional: bool) -> dict[str, Tensor]:
+    """What all runs do on held-out text, dropout off.
+
+    Returns:
+        `loss`, `entropy` (nats), `top1`, `sparse` [runs]: means over query positions, each over its
+        own past and itself. `received` [runs, bins]: attention on keys of each frequency bin, 1 if
+        uniform. `map` [runs, T, T]: attention on the sequence `text.shown`.
+    """
+    runs, device = len(parameters["embedding"]), parameters["embedding"].device
+    bin_of, sums = to_device(text.bin_of, device), {}
+    for windows in to_device(text.held_out, device).split(SEQUENCES):
+        tokens = windows[None].expand(runs, -1, -1)
+        states, attention = forward(parameters, tokens[:, :, :-1], positional)
+        loss = decoder_loss(parameters, states, tokens[:, :, 1:])
+        measured = measure(attention.double(), bin_of[windows[:, :-1]], len(text.bins))
+        measured["loss"] = loss * len(windows)
+        sums = {name: sums.get(name, 0) + value for name, value in measured.items()}
+    received = sums.pop("received") / sums.pop("pairs")
+    means = {name: value / len(text.held_out) for name, value in sums.items()}
+    _, attention = forward(
+        parameters, to_device(text.shown, device).expand(runs, 1, -1), positional
+    )
+    return means | {"received": received, "map": attention[:, 0]}
+
+
+def measure(attention: Tensor, bins: Tensor, number: int) -> dict[str, Tensor]:
+    """Sums over sequences of the measures of each run.
+
+    Args:
+        attention: float64 [R, B, T, T], rows sum to 1, zero above the diagonal.
+        bins: int64 [B, T], frequency bin of every key, -1 for none.
+        number: of bins.
+
+    Returns:
+        `entropy`, `top1`, `sparse` [R]: mean over queries, summed over sequences. `received`
+        [R, bins]: attention times the number of keys, summed over pairs; `pairs` [bins]: how many.
+    """
+    T = attention.shape[-1]
+    keys = torch.arange(1, T + 1, device=attention.device)[:, None]
+    past = torch.ones(T, T, dtype=torch.bool, device=attention.device).tril()
+    relative = attention * keys
+    sparse = ((relative < SPARSE) & past).sum(3) / keys[:, 0].double()
+    in_bin = one_hot(bins + 1, number + 1)[..., 1:].double()  # [B, T, bins]
+    return {
+        "entropy": -torch.xlogy(attention, attention).sum(3).mean(2).sum(1),
+        "top1": attention.amax(3).mean(2).sum(1),
+        "sparse": sparse.mean(2).sum(1),
+        "received": torch.einsum("rbk,bkf->rf", relative.sum(2), in_bin),
+        "pairs": torch.einsum("k,bkf->f", past.sum(0).double(), in_bin),
+    }
+
+
+def tabulate_measures(trained: Trained, bins: list[str]) -> pd.DataFrame:
+    """Columns `seed`, `iteration`, `quantity`, `value`: the measures of every run over time.
+
+    `received` has the frequency bin in brackets. There are no rows from the iteration on at which
+    a run diverged, or of bins that hold no token.
+    """
+    observed, names = trained.observed, ["loss", "entropy", "top1", "sparse"]
+    values = torch.cat([torch.stack([observed[n] for n in names], 2), observed["received"]], 2)
+    axes = [trained.observed_at, range(values.shape[1])]
+    table = pd.DataFrame(
+        values.flatten(0, 1).numpy(),
+        pd.MultiIndex.from_product(axes, names=["iteration", "seed"]),
+        [*names, *(f"received[{b}]" for b in bins)],
+    )
+    diverged = trained.diverged_at.numpy()
+    alive = (diverged < 0) | (np.array(trained.observed_at)[:, None] <= diverged)
+    table = table[alive.flatten()].melt(var_name="quantity", ignore_index=False)
+    return table.dropna().reset_index()
+
+
+def attention_maps(trained: Trained, text: Text) -> dict[str, np.ndarray]:
+    """Of the first seed: `maps` float32 [2, T, T], before and after training; the T `tokens`."""
+    tokens = np.array([text.vocabulary[token] for token in text.shown])
+    return {"maps": trained.observed["map"].numpy()[[0, -1], 0], "tokens": tokens}

@@ -5,6 +5,7 @@ c has shape [..., 20]: slots 0-9 common tokens, 10-19 distinct ones from rare to
 
 import numpy as np
 import pandas as pd
+from scipy.special import entr
 
 from onelayer.evidence.intervals import mean
 from onelayer.evidence.tables import interval
@@ -18,25 +19,27 @@ UNMOVED = 0.01  # a change of a token's attention below this share of it is none
 WINDOW = 5  # looks over which speed is taken: of single batches it is noise
 
 
-def over_runs(
-    values: np.ndarray | pd.Series, least: float = -np.inf, most: float = np.inf
-) -> dict[str, object]:
-    """Mean, interval and state of a number over the runs that have it, as a part of a table's row.
+def over_runs(values: np.ndarray | pd.Series, *limits: float) -> dict[str, object]:
+    """Mean, interval and state of a number over the runs that have it, [runs] with NaN for none.
 
-    `values` are [runs], NaN where a run has none; the number lies between `least` and `most`.
+    The part of a table's row; `limits` are those of `mean`.
     """
     values = np.asarray(values, float)
-    estimate = mean(values[~np.isnan(values)], least, most)
+    estimate = mean(values[~np.isnan(values)], *limits)
     few = "undecided" if np.isnan(estimate["low"]) else ""
     return estimate | {"state": few if estimate["n"] else "not reached"}
 
 
-def wide(rows: pd.DataFrame, index: pd.Series, columns: pd.Series) -> pd.DataFrame:
-    """A tidy table for readers: what a number is down, what it was measured on across."""
-    text = [interval(*ends, 3) for ends in rows[["value", "low", "high"]].to_numpy()]
-    grid = pd.DataFrame({"number": index, "of": columns, "text": text})
-    grid = grid.pivot(index="number", columns="of", values="text").rename_axis(columns=None)
-    return grid.loc[index.unique(), columns.unique()].fillna("–").reset_index()
+def wide(number: pd.Series, of: pd.Series, given: pd.DataFrame | pd.Series) -> pd.DataFrame:
+    """Tidy rows for readers: what a `number` is down, what it is measured `of` across.
+
+    `given` are the cells' texts, or rows of numbers with their intervals.
+    """
+    if isinstance(given, pd.DataFrame):
+        given = [interval(*ends, 3) for ends in given[["value", "low", "high"]].to_numpy()]
+    grid = pd.DataFrame({number.name: number, "of": of, "text": given})
+    grid = grid.pivot(index=number.name, columns="of", values="text").rename_axis(columns=None)
+    return grid.loc[number.unique(), of.unique()].fillna("–").reset_index()
 
 
 def common_mass(c: np.ndarray) -> np.ndarray:
@@ -47,9 +50,7 @@ def common_mass(c: np.ndarray) -> np.ndarray:
 def distinct_entropy(c: np.ndarray) -> np.ndarray:
     """Entropy of attention renormalised over the distinct tokens (nats), [...]: Fig. 6's metric."""
     distinct = c[..., COMMON:]
-    shares = distinct / distinct.sum(axis=-1, keepdims=True)
-    logs = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
-    return -(shares * logs).sum(axis=-1)
+    return entr(distinct / distinct.sum(axis=-1, keepdims=True)).sum(axis=-1)
 
 
 def order_by_frequency(values: np.ndarray) -> np.ndarray:
@@ -59,10 +60,7 @@ def order_by_frequency(values: np.ndarray) -> np.ndarray:
 
 
 def trajectories(simulated: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Iterations [times] and c of class 0 of every run, [times, runs, 20] (Fig. 4).
-
-    Runs are in the order of their settings and seeds, whatever the order of the rows.
-    """
+    """Iterations [times], and c of class 0, [times, runs, 20], by settings and seed (Fig. 4)."""
     first = simulated[simulated["sequence_class"] == 0]
     first = first.sort_values(["iteration", *SETTINGS, "seed"])
     iterations = first["iteration"].unique()
@@ -73,9 +71,8 @@ def scan_measures(simulated: pd.DataFrame, iterations: int) -> pd.DataFrame:
     """What attention does in each run of one size and pair of rates (Fig. 4), a row per seed.
 
     Until `iterations` attention was kept at every iteration, and afterwards at some. NaN for a run
-    that diverged or whose attention did not leave its start. `slowing_down`, of the top token's c,
-    and `entropy_slowing_down`: log10 of the speed at the run's own transition over that half of
-    `iterations` later. `way_after` the end over the way before.
+    that diverged or whose attention did not leave its start. `slowing_down` is of the top token's
+    c; `way_after` the end over the way before.
     """
     _, c = trajectories(simulated)  # [times, runs, 20], by seed
     diverged_at = simulated.groupby("seed")["diverged_at"].max()
@@ -102,17 +99,16 @@ def scan_measures(simulated: pd.DataFrame, iterations: int) -> pd.DataFrame:
 def drop_times(c: np.ndarray) -> np.ndarray:
     """The first iteration at which each token's c is 1% below its largest so far, [runs, 20].
 
-    c is [iterations, runs, 20], of every iteration; a token that never drops has a time after all.
+    c is [iterations, runs, 20]; the time of a token that never drops comes after all.
     """
     dropped = c < (1 - UNMOVED) * np.maximum.accumulate(c, axis=0)
     return np.where(dropped.any(axis=0), dropped.argmax(axis=0), float(len(c)))
 
 
 def fastest_windows(c: np.ndarray) -> np.ndarray:
-    """The phase transition: the window in which all of c moves fastest (l1), [runs].
+    """The phase transition: the window w .. w + `WINDOW` in which c moves fastest (l1), [runs].
 
-    Window w is from time w to w + `WINDOW`; c is [times, runs, 20]. NaN where speed is still
-    growing at the end, or nothing moved.
+    c is [times, runs, 20]. NaN where speed is still growing at the end, or nothing moved.
     """
     speed = _window_means(np.abs(np.diff(c, axis=0)).sum(axis=2))
     fastest = speed.argmax(axis=0)
@@ -122,8 +118,7 @@ def fastest_windows(c: np.ndarray) -> np.ndarray:
 def slowing_down(followed: np.ndarray, fastest: np.ndarray, lag: int) -> np.ndarray:
     """Log10 of a number's speed in window `fastest` over its speed `lag` windows later, [runs].
 
-    Every run is looked at by its own clock. Speeds differ by orders of magnitude between seeds: a
-    mean of logarithms counts all of them. `followed` is [times, runs]; NaN if it stands still or
+    Every run is looked at by its own clock. `followed` is [times, runs]; NaN if it stands still or
     the run ends before.
     """
     speed = _window_means(np.abs(np.diff(followed, axis=0)))
@@ -140,10 +135,7 @@ def _window_means(steps: np.ndarray) -> np.ndarray:
 
 
 def transition_times(simulated: pd.DataFrame) -> pd.DataFrame:
-    """Columns `lr_Z`, `lr_Y`, `seed`, `time` (iterations), a row per run that went through.
-
-    Attention was kept at times equally far apart.
-    """
+    """Columns `lr_Z`, `lr_Y`, `seed`, `time` (iterations), a row per run that went through."""
     whole = simulated[simulated["diverged_at"] < 0]
     parts = []
     for (lr_Z, multiplier), runs in whole.groupby(["lr_Z", "lr_Y_multiplier"]):

@@ -1,19 +1,103 @@
-"""Trainings over learning rates, sizes and seeds, all as ensembles: the data of Figs. 4 and 6."""
+"""The paper's one-layer transformer (section 2) in count space, and its trainings (Figs. 4 and 6).
+
+Attention of a sequence with query token m over its contextual tokens l is a_l ~ count_l
+exp(Z[m, l]). The combined vector x = a / |a| (l2 norm) goes through the decoder: logits = Y x, and
+the loss is the cross-entropy with the next token n. No residual, no positions.
+
+Only what can matter is kept of the M x M matrices: Z for a query token and the tokens of its
+classes, the columns of Y for contextual tokens. Gradients are by hand: autograd takes 1.1 to 1.5
+times as long. Shapes: R runs, F classes, B sequences, I contextual tokens, M tokens, 20 slots of a
+class; Y is kept transposed, [R, I, M].
+"""
 
 import functools
 import itertools
+from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 import torch
+from torch import Tensor
 
-from onelayer.ensemble import Ensemble, Optimizer, train_in_chunks
+from onelayer.ensemble import Ensemble, Optimizer, RunRandom, train_in_chunks
 from onelayer.ensemble.execution import Execution
-from onelayer.scan_snap import model
-from onelayer.scan_snap.data import SLOTS, Task
+from onelayer.scan_snap.data import COMMON, DISTINCT, TOKEN_CHANCES, Task, draw_counts
 from onelayer.scan_snap.measures import ATTENTION, KEYS
-from onelayer.settings.scan_snap import SimulationSettings, SlowSettings
+from onelayer.settings.scan_snap import SimulationSettings, TransitionSettings
 
+Parameters = dict[str, Tensor]
 CHUNK = 16  # of about so many runs a core's cache holds parameters, momentum and gradients
+
+
+def read_batch(task: Task, seeds: Sequence[int], step: int) -> tuple[Tensor, Tensor]:
+    """Counts [R, B, 20] and classes [R, B] of a step; runs of equal seeds have the same."""
+    counts, classes = zip(*(draw_counts(task, seed, step) for seed in seeds), strict=True)
+    return torch.from_numpy(np.stack(counts)), torch.from_numpy(np.stack(classes))
+
+
+def initial_parameters(
+    task: Task, seeds: Sequence[int], scheme: str, dtype: torch.dtype = torch.float32
+) -> Parameters:
+    """Y and Z of every run, `zero` or `uniform`; those of equal seeds are equal.
+
+    Returns:
+        `Y` [R, I, M], transposed: entry [l, n] is what token l adds to the logit of n.
+        `Z` [R, num_last, 10 + 10 next_per_last]: common tokens, then distinct ones class by class.
+    """
+    random, bound = RunRandom(seeds), task.vocabulary**-0.5 if scheme == "uniform" else 0.0
+    shapes = {
+        "Y": (task.contextual, task.vocabulary),
+        "Z": (task.num_last, COMMON + DISTINCT * task.next_per_last),
+    }
+    return {
+        name: random.uniform(*shape, use=f"initial {name} of {task}", dtype=dtype)
+        .mul_(2 * bound)
+        .sub_(bound)
+        for name, shape in shapes.items()
+    }
+
+
+def attention_logits(task: Task, Z: Tensor) -> Tensor:
+    """Z[m, l] for the 20 tokens of every class, [R, F, 20]."""
+    common = Z[..., :COMMON].repeat_interleave(task.next_per_last, dim=1)
+    return torch.cat([common, Z[..., COMMON:].reshape(len(Z), task.classes, DISTINCT)], dim=2)
+
+
+def contextual_attention(task: Task, parameters: Parameters) -> Parameters:
+    """`c`: c_{l|n} ~ P(l | n) exp(Z[m, l]) over a class's tokens, float64 [R, F, 20]."""
+    z = attention_logits(task, parameters["Z"]).double()
+    return {"c": torch.softmax(z + torch.from_numpy(TOKEN_CHANCES).log(), dim=2)}
+
+
+def gradients(
+    task: Task, parameters: Parameters, batch: tuple[Tensor, Tensor]
+) -> tuple[Tensor, Parameters]:
+    """Loss of every run, [R], and the gradients of its mean over the batch."""
+    Y, (counts, classes) = parameters["Y"], batch
+    of_class = classes[..., None].expand_as(counts)
+    z = attention_logits(task, parameters["Z"]).gather(1, of_class)  # [R, B, 20]
+    attention = torch.softmax(z + counts.to(z.dtype).log_(), dim=2)
+    norm = attention.square().sum(2, keepdim=True).sqrt_()
+    combined = attention / norm
+    tokens = torch.from_numpy(task.tokens)[classes]
+    x = Y.new_zeros(*classes.shape, task.contextual).scatter_(2, tokens, combined)
+
+    log_p = torch.log_softmax(x @ Y, dim=2)  # [R, B, M]
+    targets = (task.contextual + task.num_last + classes)[..., None]
+    loss = -log_p.gather(2, targets).mean(dim=(1, 2))
+
+    grad_logits = log_p.exp_()  # softmax - one-hot, over B
+    grad_logits.scatter_add_(2, targets, grad_logits.new_full((1, 1, 1), -1).expand_as(targets))
+    grad_logits /= task.batch
+    grad_Y, grad_x = x.mT @ grad_logits, (grad_logits @ Y.mT).gather(2, tokens)
+
+    # Through x = a / |a|, then through the softmax.
+    grad_a = (grad_x - combined * (combined * grad_x).sum(2, keepdim=True)) / norm
+    grad_z = attention * (grad_a - (attention * grad_a).sum(2, keepdim=True))
+    by_class = z.new_zeros(len(z), task.classes, z.shape[2]).scatter_add_(1, of_class, grad_z)
+    of_last = by_class.unflatten(1, (task.num_last, task.next_per_last))  # [R, m, n, 20]
+    grad_Z = torch.cat([of_last[..., :COMMON].sum(2), of_last[..., COMMON:].flatten(2)], dim=2)
+    return loss, {"Y": grad_Y, "Z": grad_Z}
 
 
 def simulate(settings: SimulationSettings, execution: Execution = Execution()) -> pd.DataFrame:
@@ -27,45 +111,39 @@ def simulate(settings: SimulationSettings, execution: Execution = Execution()) -
     """
     grid = itertools.product(range(settings.seeds), settings.lr_Z, settings.lr_Y_multiplier)
     runs = pd.DataFrame(grid, columns=["seed", "lr_Z", "lr_Y_multiplier"])
+
+    def ensemble(task: Task, part: slice) -> Ensemble:
+        some = runs.iloc[part]
+        seeds, lr_Z = some["seed"].tolist(), torch.tensor(some["lr_Z"].to_numpy())
+        lr_Y = lr_Z * torch.tensor(some["lr_Y_multiplier"].to_numpy())
+        return Ensemble(
+            initial_parameters(task, seeds, settings.initial),
+            functools.partial(read_batch, task, seeds),
+            Optimizer("sgd", lr={"Y": lr_Y, "Z": lr_Z}, momentum=settings.momentum),
+            gradients=functools.partial(gradients, task),
+            labels=[f"num_last {task.num_last}, {run}" for run in some.to_dict("records")],
+        )
+
     tables = []
     for num_last in settings.num_last:
         task = Task(num_last, settings.next_per_last, settings.length, settings.batch)
-        trained = train_in_chunks(
-            functools.partial(_ensemble, settings, task, runs),
-            len(runs),
-            CHUNK,
-            settings.observed[-1],
-            observe=functools.partial(model.contextual_attention, task),
-            observe_at=settings.observed,
-            loss_every=settings.observed[-1],
-            execution=execution.part(num_last),
-        )
+        build, steps = functools.partial(ensemble, task), settings.observed[-1]
+        looks = {"observe": functools.partial(contextual_attention, task), "loss_every": steps}
+        looks |= {"observe_at": settings.observed, "execution": execution.part(num_last)}
+        trained = train_in_chunks(build, len(runs), CHUNK, steps, **looks)
         axes = [trained.observed_at, runs.index, range(task.classes)]
         axes = pd.MultiIndex.from_product(axes, names=["iteration", "run", "sequence_class"])
-        c = trained.observed["c"].numpy()  # [iterations, runs, F, 20]
+        c = trained.observed["c"].flatten(0, 2).numpy()  # [iterations * runs * F, 20]
         trainings = runs.assign(num_last=num_last, diverged_at=trained.diverged_at.numpy())
-        tables.append(pd.DataFrame(c.reshape(-1, SLOTS), axes, ATTENTION).join(trainings, on="run"))
+        tables.append(pd.DataFrame(c, axes, ATTENTION).join(trainings, on="run"))
     return pd.concat(tables).reset_index()[[*KEYS, *ATTENTION, "diverged_at"]]
 
 
 def simulate_slower(
-    transition: SimulationSettings, slow: SlowSettings, execution: Execution = Execution()
+    settings: TransitionSettings, execution: Execution = Execution()
 ) -> pd.DataFrame:
-    """The phase transition at smaller rates; as `simulate`, behind a column `slower`."""
-    tables = {s: simulate(slow.at(s, transition), execution.part(s)) for s in slow.slower}
+    """The phase transition at ever smaller rates; as `simulate`, behind a column `slower`."""
+    tables = {
+        slower: simulate(settings.at(slower), execution.part(slower)) for slower in settings.slower
+    }
     return pd.concat(tables, names=["slower"]).droplevel(-1).reset_index()
-
-
-def _ensemble(
-    settings: SimulationSettings, task: Task, runs: pd.DataFrame, part: slice
-) -> Ensemble:
-    runs = runs.iloc[part]
-    seeds, lr_Z = runs["seed"].tolist(), torch.tensor(runs["lr_Z"].to_numpy())
-    lr_Y = lr_Z * torch.tensor(runs["lr_Y_multiplier"].to_numpy())
-    return Ensemble(
-        model.initial_parameters(task, seeds, settings.initial),
-        functools.partial(model.read_batch, task, seeds),
-        Optimizer("sgd", lr={"Y": lr_Y, "Z": lr_Z}, momentum=settings.momentum),
-        gradients=functools.partial(model.gradients, task),
-        labels=[f"num_last {task.num_last}, {run}" for run in runs.to_dict("records")],
-    )

@@ -12,6 +12,7 @@ from onelayer.settings.scan_snap import LanguageModelSettings
 from onelayer.text.corpus.articles import tokens
 
 UNKNOWN, END = "<unk>", "<eos>"  # ids 0 and 1; an article ends with END
+MARK = "\ufffd"  # of one token: WikiText's own UNKNOWN would be three
 FIRST_RANKS = 1, 11, 101, 1001  # of frequency bins, by rank in the training part
 
 
@@ -50,11 +51,11 @@ def encode(articles: pd.DataFrame, settings: LanguageModelSettings) -> Text:
     Raises:
         OnelayerError: the articles are too short for the held-out windows, or for one batch.
     """
-    texts = [tokens(text.lower()) for text in articles["text"]]
+    texts = [tokens(text.lower().replace(UNKNOWN, MARK)) for text in articles["text"]]
     order = generator("scan and snap held-out articles").permutation(len(texts))
     held = set(order[: max(1, round(settings.held_out_share * len(texts)))].tolist())
     training = [text for place, text in enumerate(texts) if place not in held]
-    counts = Counter(token for text in training for token in text)
+    counts = Counter(token for text in training for token in text if token != MARK)
     kept = sorted(counts, key=lambda token: (-counts[token], token))[: settings.vocabulary - 2]
     names = [UNKNOWN, END, *kept]
     index = {name: place for place, name in enumerate(names)}
@@ -63,16 +64,15 @@ def encode(articles: pd.DataFrame, settings: LanguageModelSettings) -> Text:
         for part in (training, [texts[place] for place in sorted(held)])
     )
     length, sequences = settings.length, settings.held_out_sequences
-    if (windows := len(unseen) // (length + 1)) < sequences:
-        raise OnelayerError(
-            f"scan_snap.language_model.held_out_sequences: {sequences}; the held-out articles have "
-            f"{len(unseen)} tokens, enough for {windows} sequences of {length}"
-        )
-    if len(trained_on) // settings.batch <= length:
-        raise OnelayerError(
-            f"scan_snap.language_model.batch: {settings.batch}; the training articles have "
-            f"{len(trained_on)} tokens, too few for so many columns of {length}"
-        )
+    for key, part, found in (
+        ("held_out_sequences", "held-out", len(unseen)),
+        ("batch", "training", len(trained_on)),
+    ):
+        if (asked := getattr(settings, key)) > found // (length + 1):
+            raise OnelayerError(
+                f"scan_snap.language_model.{key}: {asked}; the {part} articles have {found} "
+                f"tokens, too few for so many sequences of {length} and the next"
+            )
     starts = np.linspace(0, len(unseen) - length - 1, sequences).astype(np.int64)
     return Text(names, trained_on, unseen[starts[:, None] + np.arange(length + 1)])
 

@@ -5,13 +5,11 @@ from typing import Annotated, Literal
 import pydantic
 from pydantic import Field
 
-from onelayer.settings.block import Block, Computing, Count, Name, Share, each_once
+from onelayer.settings.block import Block, Computing, Count, Name, Positive, Share, each_once
 
-Rate = Annotated[float, Field(gt=0, le=1000)]
-Rates = Annotated[list[Rate], Field(min_length=1), each_once()]
+Rates = Annotated[list[Positive], Field(min_length=1), each_once()]
 Counts = Annotated[list[Count], Field(min_length=1), each_once()]
-MaybeFrozen = Annotated[float, Field(ge=0, le=1000)]
-Seeds = Annotated[int, Field(ge=2, le=10_000)]
+Seeds = Annotated[int, Field(ge=2, le=10_000)]  # of data and start: runs of every setting
 
 
 class SimulationSettings(Block):
@@ -23,10 +21,12 @@ class SimulationSettings(Block):
     batch: Count  # sequences in a batch
     lr_Z: Rates  # of the attention logits Z
     # lr_Y / lr_Z, lr_Y of the decoder Y; 0, in `rest` alone, freezes it at its start
-    lr_Y_multiplier: Annotated[list[MaybeFrozen], Field(min_length=1), each_once()]
+    lr_Y_multiplier: Annotated[
+        list[Annotated[float, Field(ge=0)]], Field(min_length=1), each_once()
+    ]
     momentum: float = Field(ge=0, lt=1)  # of SGD
     initial: Literal["zero", "uniform"]  # Y and Z: 0, or U(-1/sqrt(M), 1/sqrt(M)) as torch's Linear
-    seeds: Seeds  # of data and start: runs of every setting
+    seeds: Seeds
     iterations: int = Field(ge=15)  # of the paper's figure
     every: Count | None  # keep attention so often up to `iterations`; null: only at their end
     longer: Count  # train so many times `iterations`, keeping attention every half of `iterations`
@@ -39,22 +39,17 @@ class SimulationSettings(Block):
         return sorted({*early, *late, self.iterations, self.longer * self.iterations})
 
 
-class SlowSettings(Block):
-    """The transition at smaller rates, for as many more iterations; all else as `transition`."""
+class TransitionSettings(SimulationSettings):
+    """The phase transition at ever smaller rates, for as many more iterations."""
 
-    slower: Counts  # what the rates are divided by
-    lr_Z: Rates = Field(min_length=2)  # before they are divided
-    lr_Y_multiplier: Rates = Field(min_length=2)  # lr_Y / lr_Z
-    seeds: Seeds  # of data and start
-    iterations: Count  # train for those of `transition`, and this times `slower` more
+    slower: Counts  # what both rates are divided by
+    iterations_slower: Count  # train for `iterations`, and this times `slower` more
 
-    def at(self, slower: int, transition: SimulationSettings) -> SimulationSettings:
-        """The transition at rates divided by `slower`, looked at every `slower` / 64 iterations."""
-        changed = self.model_dump(include={"lr_Y_multiplier", "seeds"})
-        changed["lr_Z"] = [rate / slower for rate in self.lr_Z]
-        changed["every"] = -(-slower // 64)
-        changed["iterations"] = transition.iterations + slower * self.iterations
-        return transition.model_copy(update=changed)
+    def at(self, slower: int) -> "TransitionSettings":
+        """Those at rates divided by `slower`, looked at every `slower` / 64 iterations."""
+        rates, iterations = [rate / slower for rate in self.lr_Z], slower * self.iterations_slower
+        changed = {"lr_Z": rates, "iterations": self.iterations + iterations}
+        return self.model_copy(update=changed | {"every": -(-slower // 64)})
 
 
 class TextTrainingSettings(Block):
@@ -62,8 +57,8 @@ class TextTrainingSettings(Block):
 
     name: Name  # in tables and figures
     optimizer: Literal["sgd", "adam", "adamw"]  # SGD is without momentum, as in the paper
-    lr: Rate  # of everything but the two feed-forward matrices
-    lr_feed_forward: Rate  # of those two
+    lr: Positive  # of everything but the two feed-forward matrices
+    lr_feed_forward: Positive  # of those two
     positions: bool = True  # sinusoidal ones; the paper's theory has none
     corpus: Name | None = None
     seeds: Count | None = None
@@ -81,7 +76,7 @@ class LanguageModelSettings(Computing):
     length: int = Field(ge=2, le=2048)  # tokens in a sequence (bptt)
     batch: Count  # sequences in a batch
     dropout: float = Field(ge=0, lt=1)
-    clip: float = Field(gt=0)  # largest norm of the gradient
+    clip: Positive  # largest norm of the gradient
     iterations: int = Field(ge=3)  # updates
     measure_every: Count  # attention on held-out text is measured every so many iterations
     held_out_share: Share  # of the articles
@@ -107,23 +102,17 @@ class ScanSnapSettings(Block):
     scan: SimulationSettings  # attention of one class over time (Fig. 4)
     rest: SimulationSettings  # the same beside decoders that are slower or frozen
     entropy_sweep: SimulationSettings  # entropy of attention by learning rates (Fig. 6)
-    transition: SimulationSettings  # when attention stops gathering speed, by both learning rates
-    slow_transition: SlowSettings  # how that time scales where learning rates are small
+    transition: TransitionSettings  # when attention stops gathering speed, by both learning rates
     language_model: LanguageModelSettings  # attention on real text (Fig. 7)
 
     @pydantic.model_validator(mode="after")
     def _check_simulations(self) -> "ScanSnapSettings":
-        for name in ("scan", "rest", "transition"):
+        for name in ("scan", "rest", "transition", "entropy_sweep"):
             block = getattr(self, name)
-            if len(block.num_last) > 1 or block.every != 1:
+            if name != "entropy_sweep" and (len(block.num_last) > 1 or block.every != 1):
                 raise ValueError(f"{name}: one num_last, and every 1, because speed is measured")
-            if name != "transition" and (len(block.lr_Z) > 1 or block.longer < 2):
+            if name in ("scan", "rest") and (len(block.lr_Z) > 1 or block.longer < 2):
                 raise ValueError(f"{name}: one lr_Z, and longer of at least 2")
-        for name in ("scan", "entropy_sweep", "transition"):
-            if 0 in getattr(self, name).lr_Y_multiplier:
+            if name != "rest" and 0 in block.lr_Y_multiplier:
                 raise ValueError(f"{name}.lr_Y_multiplier: above 0; only rest freezes Y")
-        if len(self.scan.lr_Y_multiplier) > 1:
-            raise ValueError("scan.lr_Y_multiplier: one value; controls belong to rest")
-        if self.rest.initial == "zero":
-            raise ValueError("rest.initial: uniform; a decoder frozen at 0 moves nothing")
         return self

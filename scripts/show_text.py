@@ -12,16 +12,18 @@ from onelayer.evidence.tables import tidy
 from onelayer.job import job
 from onelayer.scan_snap.measures import over_runs, wide
 from onelayer.scan_snap.text import UNKNOWN, uniform_entropy
+from onelayer.settings.scan_snap import LanguageModelSettings
 
 KEYS = ["training", "corpus", "tokens"]
 NOTES = [
     "Change from before training to its end on held-out articles; mean over seeds that went "
     "through, with its 95% interval (Student's t).",
     "top1: the largest weight, mean over queries. sparse: share of keys below a tenth of uniform "
-    "attention. received: attention on keys of a range of frequency ranks, 1 if uniform; <unk> is "
-    "all tokens beyond the vocabulary, for the model one token. The text is an analogue of the "
-    "paper's unless the corpus is WikiText.",
+    "attention. received: attention on keys of a range of frequency ranks, 1 if uniform. Tokens "
+    "beyond the vocabulary are one for the model, <unk>: the most frequent, but in no range, and "
+    "'most frequent' is without it. WikiText is the paper's text, any other an analogue.",
 ]
+UNKEYS = f"received[{UNKNOWN}]"
 DASHES = ("-", "--", ":", "-.", (0, (1, 4)))
 
 
@@ -37,21 +39,18 @@ def table(trainings: dict[str, pd.DataFrame], corpora: dict[str, str]) -> pd.Dat
         )
         seeds = end.join((end - start).add_suffix("_change"))
         seeds["entropy_relative_change"] = end["entropy"] / start["entropy"] - 1
-        known = [q for q in bins_of(measured) if q != f"received[{UNKNOWN}]"]
-        still = not (seeds["loss_change"] < 0).all()
-        for quantity, tokens, ends in (
-            ("entropy_change", "", ()),
-            ("entropy_relative_change", "", (-1,)),
-            ("top1_change", "", ()),
-            ("sparse_change", "", ()),
-            (f"{known[0]}_change", "most frequent", ()),
-            (f"{known[-1]}_change", "least frequent", ()),
-            (f"received[{UNKNOWN}]_change", "unknown", ()),
-            ("top1", "", (0, 1)),
-        ):
-            row = {"training": name, "corpus": corpora[name], "tokens": tokens}
-            row |= {"quantity": quantity} | over_runs(seeds.get(quantity, ()), *ends)
-            rows.append(row | ({"state": "not reached"} if still else {}))
+        known = [quantity for quantity in bins_of(measured) if quantity != UNKEYS]
+        state = {} if (seeds["loss_change"] < 0).all() else {"state": "not reached"}
+        of_keys = {known[0]: "most frequent", known[-1]: "least frequent", UNKEYS: "unknown"}
+        limits = {"entropy_relative_change": (-1,), "top1": (0, 1)}
+        changes = [
+            f"{n}_change" for n in ("entropy", "entropy_relative", "top1", "sparse", *of_keys)
+        ]
+        for quantity in (*changes, "top1"):
+            row = {"training": name, "corpus": corpora[name], "quantity": quantity}
+            row["tokens"] = of_keys.get(quantity.removesuffix("_change"), "")
+            estimate = over_runs(seeds.get(quantity, ()), *limits.get(quantity, ()))
+            rows.append(row | estimate | state)
     return tidy(rows, KEYS)
 
 
@@ -101,13 +100,9 @@ def draw(
 def show_map(axis: plt.Axes, weights: np.ndarray, title: str) -> AxesImage:
     """Attention on one sequence, [T, T]."""
     length = len(weights)
-    image = axis.imshow(
-        np.ma.masked_array(weights, np.triu(np.ones((length, length), dtype=bool), 1)),
-        cmap=SEQUENTIAL,
-        norm=PowerNorm(0.5, vmin=0, vmax=1),
-        interpolation="nearest",
-        extent=(0.5, length + 0.5, length + 0.5, 0.5),
-    )
+    past = np.ma.masked_array(weights, np.triu(np.ones((length, length), dtype=bool), 1))
+    style = {"cmap": SEQUENTIAL, "norm": PowerNorm(0.5, vmin=0, vmax=1), "interpolation": "nearest"}
+    image = axis.imshow(past, extent=(0.5, length + 0.5, length + 0.5, 0.5), **style)
     ticks = [1, *range(10, length + 1, 10)]
     axis.set(xticks=ticks, yticks=ticks, xlabel="key token")
     axis.set_title(title, fontsize=8.5)
@@ -115,9 +110,7 @@ def show_map(axis: plt.Axes, weights: np.ndarray, title: str) -> AxesImage:
     return image
 
 
-def line(
-    axis: plt.Axes, measured: pd.DataFrame, quantity: str, label: str, colour: object, dashes
-) -> None:
+def line(axis: plt.Axes, measured: pd.DataFrame, quantity: str, label: str, colour, dashes) -> None:
     """A thin line per seed and their mean."""
     of = measured[measured["quantity"] == quantity]
     grid = of.pivot(index="iteration", columns="seed", values="value")
@@ -126,16 +119,13 @@ def line(
 
 
 with job(snakemake) as step:
-    measures = [pd.read_parquet(file) for file in snakemake.input.measures]
-    settings = step.settings["trainings"]
-    rows = table(
-        dict(zip(settings, measures, strict=True)),
-        {name: training["corpus"] for name, training in settings.items()},
-    )
+    settings = LanguageModelSettings(**step.settings["language_model"])
+    measures = [pd.read_parquet(file) for file in snakemake.input[::2]]
+    maps = [dict(np.load(file)) for file in snakemake.input[1::2]]
+    names = [training.name for training in settings.trainings]
+    rows = table(dict(zip(names, measures, strict=True)), {n: settings.of(n).corpus for n in names})
     title = "Scan and Snap: attention on real text"
     trained = rows["training"] + " on " + rows["corpus"]
-    step.save_table(rows, title=title, shown=wide(rows, rows["quantity"], trained), notes=NOTES)
-    maps = [dict(np.load(file)) for file in snakemake.input.maps]
-    optimizers = {name: one["trainings"][0]["optimizer"] for name, one in settings.items()}
-    named = (f"{name} ({optimizer})" for name, optimizer in optimizers.items())
-    step.save_figure(draw(dict(zip(named, measures, strict=True)), maps, maps[0]["maps"].shape[-1]))
+    step.save_table(rows, title=title, shown=wide(rows["quantity"], trained, rows), notes=NOTES)
+    named = [f"{training.name} ({training.optimizer})" for training in settings.trainings]
+    step.save_figure(draw(dict(zip(named, measures, strict=True)), maps, settings.length))
