@@ -11,13 +11,11 @@ from onelayer.ensemble import RunRandom
 from onelayer.local_to_global import basins, canonical, initialisation, training, transformer
 from onelayer.local_to_global.attention import attention
 from onelayer.local_to_global.basins import GLOBAL, LOCAL, SADDLE
-from onelayer.local_to_global.chain import Chain
 from onelayer.local_to_global.critical_points import outcome
-from onelayer.local_to_global.initialisation import STARTS
 from onelayer.local_to_global.integrator import integrate
 from onelayer.local_to_global.training import sequences
 from onelayer.local_to_global.trap import _at_zero, curvature
-from onelayer.settings.local_to_global import EnsembleSettings, TrainingSettings, Variant
+from onelayer.settings.local_to_global import Chain, EnsembleSettings, TrainingSettings, Variant
 from tests.oracle import local_to_global as plain
 
 USUAL = {"batch": 16, "d": 8, "optimizer": "adamw", "lr": 2e-3, "warm_up": 0.02}
@@ -229,7 +227,9 @@ def test_training_is_that_of_torch_optim_on_one_dense_model():
     chain = Chain(0.5, 0.8)
     trained = training.train_group([Variant(name="a")], how, chain)
     random = RunRandom([1])
-    own = {n: t[0].clone().requires_grad_() for n, t in STARTS["standard"](random, 8, 4).items()}
+    own = {
+        n: t[0].clone().requires_grad_() for n, t in initialisation.standard(random, 8, 4).items()
+    }
     groups = [
         {"params": [tensor for name, tensor in own.items() if name != "b"], "weight_decay": 0.1},
         {"params": [own["b"]], "weight_decay": 0.0},

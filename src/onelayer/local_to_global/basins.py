@@ -12,7 +12,7 @@ from scipy.optimize import elementwise
 from scipy.special import lambertw, wrightomega
 
 from onelayer.local_to_global.canonical import E_SADDLE, W_SADDLE, energy
-from onelayer.local_to_global.chain import Chain
+from onelayer.settings.local_to_global import Chain
 
 GLOBAL, LOCAL, SADDLE, STAYS = range(4)
 

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from onelayer.local_to_global.chain import Chain
+from onelayer.settings.local_to_global import Chain
 
 W_SADDLE = -1 / math.sqrt(2)  # the saddle is (e, w) = (0, -1/sqrt 2)
 E_SADDLE = -(1 + math.log(2)) / 2  # its energy

@@ -6,13 +6,13 @@ g = 0 with a e^2 = -1, which the model without a does not have. On the last s = 
 two factors that change sign there: saddles, at the loss of the unigram model.
 """
 
-import numpy as np
-import pandas as pd
+import itertools
 
-from onelayer.evidence.intervals import share
+import numpy as np
+
 from onelayer.local_to_global.basins import GLOBAL, LOCAL, SADDLE
 from onelayer.local_to_global.canonical import W_SADDLE, logit_gap
-from onelayer.local_to_global.chain import Chain
+from onelayer.settings.local_to_global import Chain
 
 UNFINISHED = -1
 REACHED = 1e-3  # limits differ by much more than this
@@ -26,13 +26,10 @@ def critical_points(chain: Chain) -> dict[str, list[np.ndarray]]:
     Global minima are a curve, minima and maxima on e = 0 half-lines: four of each stand for all.
     """
     minima, maxima = (_OUTER, _INNER) if chain.below else (_INNER, _OUTER)
+    on_axis = {"local minimum": minima, "local maximum": maxima, "saddle": [W_SADDLE]}
     locus = [np.array([np.sqrt(chain.s_star / (1 + 2 * w * abs(w))), w]) for w in maxima]
-    return {
-        "global minimum": locus,
-        "local minimum": [np.array([0.0, w]) for w in minima],
-        "local maximum": [np.array([0.0, w]) for w in maxima],
-        "saddle": [np.array([0.0, W_SADDLE])],
-    }
+    flat = {name: [np.array([0.0, w]) for w in places] for name, places in on_axis.items()}
+    return {"global minimum": locus} | flat
 
 
 def critical_points_with_attention(chain: Chain) -> dict[str, list[np.ndarray]]:
@@ -45,11 +42,9 @@ def critical_points_with_attention(chain: Chain) -> dict[str, list[np.ndarray]]:
         kind: [np.append(point, a) for point in points for a in _ATTENTION]
         for kind, points in critical_points(chain).items()
     }
+    beside = itertools.product((*_INNER, *_OUTER), _ATTENTION)
     with_attention["global minimum"] = [
-        np.array([e, w, a])
-        for w in (*_INNER, *_OUTER)
-        for a in _ATTENTION
-        for e in _e_on_locus(w, a, chain)
+        np.array([e, w, a]) for w, a in beside for e in _e_on_locus(w, a, chain)
     ]
     with_attention["saddle, e = 0"] = with_attention.pop("saddle")
     of_attention = [np.array([a**-0.5, W_SADDLE, -a]) for a in (0.25, 0.5, 1.0)]
@@ -77,19 +72,8 @@ def outcome(theta: np.ndarray, chain: Chain) -> np.ndarray:
     square, g = e * e, 1 + 2 * w * abs(w)
     k = 1 + a * square
     ascent = [2 * e * g * (2 * k - 1), 4 * abs(w) * square * k, square * square * g]
-    distance = abs(logit_gap(e, w, a) - chain.s_star) / np.maximum(
-        1, np.linalg.norm(ascent, axis=0)
-    )
+    per_way = np.maximum(1, np.linalg.norm(ascent, axis=0))
+    at_global = abs(logit_gap(e, w, a) - chain.s_star) / per_way < REACHED
     at_saddle = (abs(w - W_SADDLE) < REACHED) & (abs(k) < REACHED)
-    return np.select(
-        [distance < REACHED, abs(e) < REACHED, at_saddle], [GLOBAL, LOCAL, SADDLE], UNFINISHED
-    )
-
-
-def pooled(rows: pd.DataFrame) -> dict[str, float]:
-    """The share of all rows together, with the interval that the starts of one row give.
-
-    All chains and scales have the same starts: on one side of p + q = 1 they mostly fail together.
-    """
-    value, starts = np.average(rows["value"], weights=rows["n"]), int(rows["n"].max())
-    return share(round(value * starts), starts) | {"value": float(value)}
+    sets = [at_global, abs(e) < REACHED, at_saddle]
+    return np.select(sets, [GLOBAL, LOCAL, SADDLE], UNFINISHED)

@@ -54,16 +54,15 @@ def integrate(
     *,
     until: float | np.ndarray = math.inf,
     tolerance: float = 1e-8,
-    stop_below: float = 1e-6,
+    stop_below: float = 1e-7,
     max_steps: int = 5_000,
 ) -> Trajectories:
     """Follow every trajectory until it is at rest or its time is up.
 
     A trajectory is at rest when its speed v = |d theta/dt| is falling and what is left of its way,
     estimated as v |change of theta| / |change of d theta/dt| over the last step, is below
-    `stop_below`. A bound of the speed alone would stop it anywhere beside a line of critical points
-    that it approaches slowly or is about to leave, and never where the flow is stiff: there, the
-    errors of the steps alone keep the speed up.
+    `stop_below`. A bound of the speed alone would stop it beside a line of critical points that it
+    approaches slowly or is about to leave, and never where the flow is stiff.
 
     Args:
         field: d theta/dt, [d, N] to [d, N], for any N, trajectory by trajectory.
@@ -76,15 +75,8 @@ def integrate(
     until = np.broadcast_to(np.asarray(until, dtype=np.float64), start.shape[1:]).copy()
     rate, time = field(start), np.zeros(start.shape[1])
     first = _FIRST * np.maximum(_size(start), _SMALLEST) / np.maximum(_size(rate), 1e-300)
-    now = Trajectories(
-        theta=start.copy(),
-        time=time,
-        rate=rate,
-        step=np.minimum(np.minimum(first, until), 1e6),
-        at_rest=(rate == 0).all(axis=0),
-        steps=time.astype(np.int64),
-        until=until,
-    )
+    step, at_rest = np.minimum(np.minimum(first, until), 1e6), (rate == 0).all(axis=0)
+    now = Trajectories(start.copy(), time, rate, step, at_rest, time.astype(np.int64), until)
     ends = Trajectories(*(part.copy() for part in now))
     place = np.arange(len(time))  # of each trajectory under way
     for taken in range(max_steps + 1):

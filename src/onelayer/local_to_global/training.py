@@ -16,10 +16,9 @@ from torch import Tensor
 from onelayer.ensemble import Ensemble, Optimizer, RunRandom, Trained, train
 from onelayer.ensemble.execution import Execution
 from onelayer.errors import OnelayerError
-from onelayer.local_to_global.chain import Chain
-from onelayer.local_to_global.initialisation import STARTS
+from onelayer.local_to_global.initialisation import start
 from onelayer.local_to_global.transformer import losses, population_losses
-from onelayer.settings.local_to_global import EnsembleSettings, TrainingSettings, Variant
+from onelayer.settings.local_to_global import Chain, EnsembleSettings, TrainingSettings, Variant
 
 log = logging.getLogger("onelayer")
 
@@ -36,7 +35,7 @@ def groups_of(variants: Iterable[Variant], base: TrainingSettings) -> list[list[
     groups: dict[tuple, list[Variant]] = {}
     for variant in variants:
         t = variant.applied(base)
-        alike = (t.sequence_length, t.batch, t.layer_norm, t.embedding_rows, t.iterations)
+        alike = (t.sequence_length, t.layer_norm, t.embedding_rows, t.iterations)
         groups.setdefault(alike, []).append(variant)
     return list(groups.values())
 
@@ -82,8 +81,8 @@ def train_group(
         observed |= {f"{name}_share": top_share(parameters[name]) for name in MATRICES}
         return observed | also(parameters, x, chain)
 
-    starts = [_start(v.initialisation, v.applied(settings.training), random) for v in group]
-    parameters = {name: torch.cat([start[name] for start in starts]) for name in starts[0]}
+    starts = [start(v.initialisation, t, random) for v, t in zip(group, trainings, strict=True)]
+    parameters = {name: torch.cat([one[name] for one in starts]) for name in starts[0]}
     optimizer = _optimizer(trainings, settings.seeds, parameters)
     labels = [f"{variant.name}, seed {seed}" for variant in group for seed in seeds]
     ensemble = Ensemble(parameters, batch, optimizer, loss=losses, labels=labels)
@@ -130,17 +129,6 @@ def sequences(u: Tensor, chain: Chain) -> Tensor:
     return state if keeps else state ^ ((place - last) % 2 == 1)
 
 
-def _start(name: str, training: TrainingSettings, random: RunRandom) -> dict[str, Tensor]:
-    """Initial parameters of one variant, [seeds, ...]."""
-    T, d = training.sequence_length, training.d
-    rows = {} if training.embedding_rows == 1 else {"rows": training.embedding_rows}
-    parameters = STARTS[name](random, T, d, **rows)
-    if training.layer_norm:
-        gain = torch.ones_like(parameters["wpe"][:, 0])
-        parameters |= {key: gain.clone() for key in ("ln_attention", "ln_mlp", "ln_final")}
-    return parameters
-
-
 def one_cycle(iterations: int, warm_up: float) -> Callable[[int], float]:
     """Cosine from 1% of the largest learning rate up to it, then cosine down to 10% of it.
 
@@ -158,7 +146,7 @@ def one_cycle(iterations: int, warm_up: float) -> Callable[[int], float]:
 
 
 def _optimizer(
-    trainings: Sequence[TrainingSettings], seeds: int, parameters: dict[str, Tensor]
+    trainings: Sequence[TrainingSettings], seeds: int, parameters: Iterable[str]
 ) -> Optimizer:
     """One learning rate, weight decay and kind per run."""
     each = [training for training in trainings for _ in range(seeds)]

@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from onelayer.local_to_global.attention import attention
-from onelayer.local_to_global.chain import Chain
+from onelayer.settings.local_to_global import Chain
 
 Parameters = Mapping[str, Tensor]
 

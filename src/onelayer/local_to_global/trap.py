@@ -21,9 +21,8 @@ import torch
 from torch import Tensor
 
 from onelayer.ensemble.execution import Execution
-from onelayer.local_to_global.chain import Chain
 from onelayer.local_to_global.training import train_variants
-from onelayer.settings.local_to_global import TrapSettings
+from onelayer.settings.local_to_global import Chain, TrapSettings
 
 
 def curvature(parameters: Mapping[str, Tensor], x: Tensor, chain: Chain) -> Tensor:
@@ -31,10 +30,8 @@ def curvature(parameters: Mapping[str, Tensor], x: Tensor, chain: Chain) -> Tens
 
     In units of 2 |h(0)|: 1 at small weights where p + q > 1.
 
-    Args:
-        parameters: of every run; those of the model without LayerNorm.
-        x: inputs on which the population loss is estimated, bool [R, B, T].
-        chain: whose symbols they are.
+    Parameters are those of the model without LayerNorm; on the inputs x, bool [R, B, T], the
+    population loss is estimated.
     """
     of = {name: value.detach().double() for name, value in parameters.items()}
     one = x.double()  # [R, B, T]
@@ -61,9 +58,9 @@ def _at_zero(of: Mapping[str, Tensor], x: Tensor, wrong: Tensor) -> tuple[Tensor
     A = (scale * q @ k.mT).masked_fill(later, -torch.inf).softmax(dim=-1)  # [R, T, T]
     mixed, mean_key = A @ v, A @ k
     z = p + mixed @ of["W_O"].mT
-    hidden = z @ of["W_1"].mT
+    hidden, one = z @ of["W_1"].mT, torch.eye(p.shape[-1], dtype=p.dtype, device=p.device)
     after = (hidden > 0).double().unsqueeze(-1) * of["W_1"].unsqueeze(1)
-    after = torch.eye(p.shape[-1], dtype=p.dtype, device=p.device) + of["W_2"].unsqueeze(1) @ after
+    after = one + of["W_2"].unsqueeze(1) @ after
     here = (wrong * x).sum(dim=1)[..., None, None]  # [R, T, 1, 1]
     seen = A * (wrong.mT @ x)  # [R, T, T]: of the symbols s, weighted as wrong as t is
     past = seen.sum(dim=-1)[..., None, None]
@@ -72,22 +69,19 @@ def _at_zero(of: Mapping[str, Tensor], x: Tensor, wrong: Tensor) -> tuple[Tensor
     through_keys = seen @ v - mixed * past[..., 0]
     through_keys = scale * through_keys.unsqueeze(-1) * (q @ of["W_K"]).unsqueeze(-2)
     moved = past * of["W_V"].unsqueeze(1) + here * through_query @ of["W_Q"].unsqueeze(1)
-    moved = of["W_O"].unsqueeze(1) @ (moved + through_keys)
-    moved = moved + here * torch.eye(p.shape[-1], dtype=p.dtype, device=p.device)
+    moved = of["W_O"].unsqueeze(1) @ (moved + through_keys) + here * one
     return z + hidden.relu() @ of["W_2"].mT, (after @ moved).sum(dim=1)
+
+
+def _measured(*of_runs) -> dict[str, Tensor]:
+    return {"curvature": curvature(*of_runs)}
 
 
 def train_trap(settings: TrapSettings, execution: Execution = Execution()) -> pd.DataFrame:
     """Train every variant on every chain: `training.curves` with `p`, `q` and `curvature`."""
     parts = []
-    for place, one in enumerate(settings.chains):
-        chain = Chain(one.p, one.q)
-        curves = train_variants(
-            settings.trained,
-            settings,
-            chain,
-            execution.part(place),
-            lambda *of_runs: {"curvature": curvature(*of_runs)},
-        )
+    for place, chain in enumerate(settings.chains):
+        part = execution.part(place)
+        curves = train_variants(settings.trained, settings, chain, part, _measured)
         parts.append(curves.assign(p=chain.p, q=chain.q))
     return pd.concat(parts, ignore_index=True)

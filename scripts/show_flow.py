@@ -1,0 +1,216 @@
+"""Tables: the critical points (theorems 1 and 3), and where the gradient flow ends (theorem 2)."""
+
+import numpy as np
+import pandas as pd
+from safetensors.numpy import load_file
+
+from onelayer.evidence.intervals import share
+from onelayer.evidence.tables import interval, number, tidy
+from onelayer.job import job
+from onelayer.local_to_global import basins, canonical, simulation
+from onelayer.local_to_global.critical_points import POINTS, UNFINISHED, outcome
+from onelayer.settings.local_to_global import Chain, FlowSettings
+
+PLANE, SPACE = POINTS  # the canonical model, and with the attention scalar
+POINT_KEYS = ["model", "p", "q", "point"]
+START_KEYS = ["model", "p", "q", "start", "sigma"]
+ALL = {"published": 1.0, "null": 0.5}  # theory says all flows; half of them would be no effect
+NONE = {"published": 0.0, "null": 0.5}
+# Of starts around a point, how many come back; the saddles on e = 0 have starts of both kinds.
+RETURNS = {"global minimum": ALL, "local minimum": ALL}
+RETURNS |= {"local maximum": NONE, "saddle, a e^2 = -1": NONE}
+ERRORS = ("energy_drift", "loss_error", "limit_point_error")
+POINT_NOTES = [
+    "(e, w): the canonical model; (e, w, a): with the attention scalar, at a = -.5 and .5. Loss "
+    "and gradient: closed forms at the optimal bias, the worst of the representatives. Theory is "
+    "the bigram entropy rate at global minima and the unigram entropy H(pi) elsewhere.",
+    "Curvatures: smallest and largest eigenvalue of the Hessian over the representatives; 0 along "
+    "the global minima and along e = 0.",
+    "Flow returns: share of the starts at a distance of .05 from which the gradient flow ends "
+    "within .25 of the point at its loss. Theory: 1 at minima, 0 at maxima; the saddles on e = 0 "
+    "have starts of both kinds. Half of the flows would be no effect.",
+    "With attention there is a third set, w = -1/sqrt 2 with a e^2 = -1: saddles with e other than "
+    "0, at the loss of the unigram model.",
+]
+BASIN_NOTES = [
+    "Arrives as in theory: share of the starts whose flow ends in the basin that theorem 2 names "
+    "for each of them; with a, share that ends at a critical point. Errors are the largest of all "
+    "flows: of the energy E (lemma 1; with a it has -2 a^2 beside it), of the loss beside the "
+    "entropy of the minimum, of the limit beside the one that E predicts.",
+    "Theory: what the paper says of starts near the origin (scales up to .1), all for p + q < 1 "
+    "and none for p + q > 1.",
+]
+
+
+def keyed(keys: list[str], values: tuple, by: dict[str, dict]) -> list[dict]:
+    """Rows of a table from rows by quantity that share the values of their keys."""
+    key = dict(zip(keys, values, strict=True))
+    return [key | {"quantity": quantity} | row for quantity, row in by.items()]
+
+
+def pooled(rows: pd.DataFrame) -> dict[str, float]:
+    """The share of all rows together, with the interval that the starts of one row give.
+
+    All chains and scales have the same starts: on one side of p + q = 1 they mostly fail together.
+    """
+    value, starts = np.average(rows["value"], weights=rows["n"]), int(rows["n"].max())
+    return share(round(value * starts), starts) | {"value": float(value)}
+
+
+def of_points(chain: Chain, points: list[np.ndarray], name: str, flows: pd.Series) -> dict:
+    """Loss, gradient and curvature at one kind of point of a chain; whether the flow returns."""
+    theta = np.transpose(points)
+    loss = canonical.loss(canonical.logit_gap(*theta), chain)
+    entropy = chain.bigram_entropy if name == "global minimum" else chain.unigram_entropy
+    speed = np.linalg.norm(canonical.flow(theta, chain), axis=0)
+    bends = [np.linalg.eigvalsh(canonical.hessian(point, chain)) for point in points]
+    worst, n = loss[abs(loss - entropy).argmax()], {"n": len(points)}
+    back = share(int(flows["back"]), int(flows["starts"]))
+    return {
+        "loss": n | {"value": worst, "published": entropy},
+        "gradient_norm": n | {"value": speed.max(), "published": 0.0},
+        "smallest_curvature": n | {"value": np.min(bends)},
+        "largest_curvature": n | {"value": np.max(bends)},
+        "share_returning": back | RETURNS.get(name, {}),
+    }
+
+
+def critical_points(settings: FlowSettings, neighbours: pd.DataFrame) -> pd.DataFrame:
+    """The table: a chain and kind of point at a time."""
+    rows, flows = [], neighbours.set_index(POINT_KEYS)
+    for model, points_of in POINTS.items():
+        for chain in settings.chains:
+            for name, points in points_of(chain).items():
+                key = (model, chain.p, chain.q, name)
+                rows += keyed(POINT_KEYS, key, of_points(chain, points, name, flows.loc[key]))
+    return tidy(rows, POINT_KEYS)
+
+
+def points_together(table: pd.DataFrame) -> list[dict]:
+    """What decides the paper's claims: the flows of all chains together."""
+    shares = table[table["quantity"] == "share_returning"]
+    return [
+        {"model": model, "point": point, "quantity": "share_of_flows"}
+        | (pooled(part) | RETURNS.get(point, {}))
+        for (model, point), part in shares.groupby(["model", "point"], sort=False)
+    ]
+
+
+def points_for_readers(table: pd.DataFrame) -> pd.DataFrame:
+    """A row per model, chain and kind of point."""
+    rows = []
+    for (model, p, q, point), part in table.groupby(POINT_KEYS, sort=False):
+        by = part.set_index("quantity")
+        value, back = by["value"], by.loc["share_returning"]
+        bends = [value["smallest_curvature"], value["largest_curvature"]]
+        bends = ", ".join("0" if abs(bend) < 1e-12 else f"{bend:.3g}" for bend in bends)
+        rows.append(
+            {"model": model, "chain": str(Chain(p, q)), "point": point}
+            | {"loss": number(value["loss"], 6), "theory": number(by.loc["loss", "published"], 6)}
+            | {"|gradient|": f"{value['gradient_norm']:.0e}", "curvatures from, to": bends}
+            | {"flow returns [95%]": interval(*back[["value", "low", "high"]], 3)}
+            | {"in theory": number(back["published"], 0)}
+        )
+    return pd.DataFrame(rows)
+
+
+def of_flows(start: np.ndarray, end: np.ndarray, chain: Chain) -> dict[str, dict]:
+    """Rows by quantity of flows [2 or 3, N]: how exact they are, and where they end."""
+    reached, n = outcome(end, chain), start.shape[1]
+    level = np.where(reached == basins.GLOBAL, chain.bigram_entropy, chain.unigram_entropy)
+    loss = canonical.loss(canonical.logit_gap(*end), chain)
+    drift = abs(canonical.energy(*end) - canonical.energy(*start))[start[0] != 0]
+    errors = {"energy_drift": np.nanmax(drift, initial=0.0), "loss_error": abs(loss - level).max()}
+    rows = {}
+    if len(start) == 3:
+        rows["arrival_share"] = share(int((reached != UNFINISHED).sum()), n) | ALL
+    else:
+        label = basins.basin(*start, chain)
+        stays = (label == basins.STAYS) & (end == start).all(axis=0)  # e = 0
+        expected = np.where(label == basins.GLOBAL, basins.GLOBAL, basins.LOCAL)
+        agrees = np.where(label == basins.STAYS, stays, reached == expected)
+        rows["basin_agreement"] = share(int(agrees.sum()), n) | ALL
+        errors["limit_point_error"] = abs(end - basins.limit_points(*start, chain)).max()
+    rows |= {name: {"value": e, "published": 0.0, "n": n} for name, e in errors.items()}
+    for name, minimum in (("global_share", basins.GLOBAL), ("local_share", basins.LOCAL)):
+        rows[name] = share(int((reached == minimum).sum()), n)
+    return rows
+
+
+def every_flow(
+    settings: FlowSettings, maps: np.ndarray, gaussian: pd.DataFrame, attention: pd.DataFrame
+) -> pd.DataFrame:
+    """The table: a chain and kind of start at a time."""
+    rows, start = [], simulation.grid(simulation.EXTENT, settings.points)
+    of = f"grid of {settings.points} x {settings.points} on +-{simulation.EXTENT:.15g}"
+    for theta, chain in zip(maps, settings.chains, strict=True):
+        by = of_flows(start, theta, chain)
+        by["global_area"] = {"value": by.pop("global_share")["value"], "n": start.shape[1]}
+        del by["local_share"]  # an area is no share of independent draws
+        rows += keyed(START_KEYS, (PLANE, chain.p, chain.q, of, np.nan), by)
+    for model, names, flows in ((PLANE, ["e", "w"], gaussian), (SPACE, ["e", "w", "a"], attention)):
+        for (p, q, sigma), part in flows.groupby(["p", "q", "sigma"], sort=False):
+            chain, before = Chain(p, q), [f"{name}_0" for name in names]
+            by = of_flows(part[before].to_numpy().T, part[names].to_numpy().T, chain)
+            if sigma <= simulation.NEAR:
+                by["global_share"] |= {"published": float(chain.below), "null": 0.5}
+            rows += keyed(START_KEYS, (model, p, q, f"normal, sigma {sigma:.15g}", sigma), by)
+    return tidy(rows, START_KEYS)
+
+
+def flows_together(table: pd.DataFrame) -> list[dict]:
+    """What decides the paper's claims: all chains together, the largest error of all."""
+    rows, on_grid = [], table["sigma"].isna()
+    agrees = table["quantity"] == "basin_agreement"
+    for name, part in (("share_of_flows", on_grid), ("share_of_gaussian_flows", ~on_grid)):
+        rows.append({"model": PLANE, "quantity": name} | pooled(table[agrees & part]) | ALL)
+    for quantity in ("energy_drift", "limit_point_error", "loss_error"):
+        found = table[(table["model"] == PLANE) & (table["quantity"] == quantity)]
+        row = {"value": found["value"].max(), "published": 0.0, "n": found["n"].sum()}
+        rows.append({"model": PLANE, "quantity": f"largest_{quantity}"} | row)
+    below = table["p"] + table["q"] < 1
+    claimed = np.where(below, "global_share", "local_share") == table["quantity"]
+    near = table[claimed & (table["sigma"] <= simulation.NEAR)]
+    for model, ends in near.groupby("model", sort=False):
+        rows.append({"model": model, "quantity": "share_near_the_origin"} | pooled(ends) | ALL)
+    return rows
+
+
+def flows_for_readers(table: pd.DataFrame) -> pd.DataFrame:
+    """A row per model, chain and kind of start."""
+    rows = []
+    for (model, p, q, start, _), part in table.groupby(START_KEYS, sort=False, dropna=False):
+        by = part.set_index("quantity")
+        value, went = by["value"], by.reindex(["global_share"]).iloc[0]
+        area = number(value.get("global_area", np.nan), 3)
+        reaches = interval(*went[["value", "low", "high"]], 3) if start.startswith("n") else area
+        rows.append(
+            {"model": model, "chain": str(Chain(p, q)), "start": start}
+            | {"arrives as in theory": number(value.iloc[0], 4)}
+            | {e.replace("_", " "): f"{value[e]:.0e}" if e in value else "–" for e in ERRORS}
+            | {"reaches a global minimum [95%]": reaches, "theory": number(went["published"], 3)}
+        )
+    return pd.DataFrame(rows)
+
+
+with job(snakemake) as step:
+    settings = FlowSettings(**snakemake.params.settings)
+    maps = load_file(snakemake.input.maps)["theta"]
+    frames = (pd.read_parquet(snakemake.input[n]) for n in ("neighbours", "gaussian", "attention"))
+    neighbours, gaussian, attention = frames
+    points = critical_points(settings, neighbours)
+    step.save_table(
+        tidy([*points.to_dict("records"), *points_together(points)], POINT_KEYS),
+        "critical_points",
+        title="Critical points of the loss, computed and in theory",
+        shown=points_for_readers(points),
+        notes=POINT_NOTES,
+    )
+    flows = every_flow(settings, maps, gaussian, attention)
+    step.save_table(
+        tidy([*flows.to_dict("records"), *flows_together(flows)], START_KEYS),
+        "basins",
+        title="Basins of the gradient flow, simulated and in theory",
+        shown=flows_for_readers(flows),
+        notes=BASIN_NOTES,
+    )
