@@ -1,4 +1,6 @@
-"""Tables: the critical points (theorems 1 and 3), and where the gradient flow ends (theorem 2)."""
+"""The gradient flow: critical points (theorems 1 and 3), where it ends (theorem 2), figures."""
+
+import itertools
 
 import numpy as np
 import pandas as pd
@@ -7,7 +9,7 @@ from safetensors.numpy import load_file
 from onelayer.evidence.intervals import share
 from onelayer.evidence.tables import interval, number, tidy
 from onelayer.job import job
-from onelayer.local_to_global import basins, canonical, simulation
+from onelayer.local_to_global import basins, canonical, drawing, simulation
 from onelayer.local_to_global.critical_points import POINTS, UNFINISHED, outcome
 from onelayer.settings.local_to_global import Chain, FlowSettings
 
@@ -57,43 +59,33 @@ def pooled(rows: pd.DataFrame) -> dict[str, float]:
     return share(round(value * starts), starts) | {"value": float(value)}
 
 
-def of_points(chain: Chain, points: list[np.ndarray], name: str, flows: pd.Series) -> dict:
-    """Loss, gradient and curvature at one kind of point of a chain; whether the flow returns."""
-    theta = np.transpose(points)
-    loss = canonical.loss(canonical.logit_gap(*theta), chain)
-    entropy = chain.bigram_entropy if name == "global minimum" else chain.unigram_entropy
-    speed = np.linalg.norm(canonical.flow(theta, chain), axis=0)
-    bends = [np.linalg.eigvalsh(canonical.hessian(point, chain)) for point in points]
-    worst, n = loss[abs(loss - entropy).argmax()], {"n": len(points)}
-    back = share(int(flows["back"]), int(flows["starts"]))
-    return {
-        "loss": n | {"value": worst, "published": entropy},
-        "gradient_norm": n | {"value": speed.max(), "published": 0.0},
-        "smallest_curvature": n | {"value": np.min(bends)},
-        "largest_curvature": n | {"value": np.max(bends)},
-        "share_returning": back | RETURNS.get(name, {}),
-    }
-
-
 def critical_points(settings: FlowSettings, neighbours: pd.DataFrame) -> pd.DataFrame:
-    """The table: a chain and kind of point at a time."""
+    """A chain and kind of point at a time, then the flows of all chains together."""
     rows, flows = [], neighbours.set_index(POINT_KEYS)
-    for model, points_of in POINTS.items():
-        for chain in settings.chains:
-            for name, points in points_of(chain).items():
-                key = (model, chain.p, chain.q, name)
-                rows += keyed(POINT_KEYS, key, of_points(chain, points, name, flows.loc[key]))
-    return tidy(rows, POINT_KEYS)
-
-
-def points_together(table: pd.DataFrame) -> list[dict]:
-    """What decides the paper's claims: the flows of all chains together."""
+    for model, chain in itertools.product(POINTS, settings.chains):
+        for name, points in POINTS[model](chain).items():
+            key, theta = (model, chain.p, chain.q, name), np.transpose(points)
+            loss = canonical.loss(canonical.logit_gap(*theta), chain)
+            entropy = chain.bigram_entropy if name == "global minimum" else chain.unigram_entropy
+            speed = np.linalg.norm(canonical.flow(theta, chain), axis=0)
+            bends = [np.linalg.eigvalsh(canonical.hessian(point, chain)) for point in points]
+            worst, back = loss[abs(loss - entropy).argmax()], flows.loc[key]
+            by = {
+                "loss": {"value": worst, "published": entropy},
+                "gradient_norm": {"value": speed.max(), "published": 0.0},
+                "smallest_curvature": {"value": np.min(bends)},
+                "largest_curvature": {"value": np.max(bends)},
+            }
+            by = {quantity: row | {"n": len(points)} for quantity, row in by.items()}
+            by["share_returning"] = share(int(back["back"]), int(back["starts"]))
+            by["share_returning"] |= RETURNS.get(name, {})
+            rows += keyed(POINT_KEYS, key, by)
+    table = pd.DataFrame(rows)
     shares = table[table["quantity"] == "share_returning"]
-    return [
-        {"model": model, "point": point, "quantity": "share_of_flows"}
-        | (pooled(part) | RETURNS.get(point, {}))
-        for (model, point), part in shares.groupby(["model", "point"], sort=False)
-    ]
+    for (model, point), part in shares.groupby(["model", "point"], sort=False):
+        row = {"model": model, "point": point, "quantity": "share_of_flows"} | pooled(part)
+        rows.append(row | RETURNS.get(point, {}))
+    return tidy(rows, POINT_KEYS)
 
 
 def points_for_readers(table: pd.DataFrame) -> pd.DataFrame:
@@ -140,7 +132,7 @@ def of_flows(start: np.ndarray, end: np.ndarray, chain: Chain) -> dict[str, dict
 def every_flow(
     settings: FlowSettings, maps: np.ndarray, gaussian: pd.DataFrame, attention: pd.DataFrame
 ) -> pd.DataFrame:
-    """The table: a chain and kind of start at a time."""
+    """A chain and kind of start at a time, then what decides the paper's claims."""
     rows, start = [], simulation.grid(simulation.EXTENT, settings.points)
     of = f"grid of {settings.points} x {settings.points} on +-{simulation.EXTENT:.15g}"
     for theta, chain in zip(maps, settings.chains, strict=True):
@@ -155,11 +147,11 @@ def every_flow(
             if sigma <= simulation.NEAR:
                 by["global_share"] |= {"published": float(chain.below), "null": 0.5}
             rows += keyed(START_KEYS, (model, p, q, f"normal, sigma {sigma:.15g}", sigma), by)
-    return tidy(rows, START_KEYS)
+    return tidy([*rows, *flows_together(pd.DataFrame(rows))], START_KEYS)
 
 
 def flows_together(table: pd.DataFrame) -> list[dict]:
-    """What decides the paper's claims: all chains together, the largest error of all."""
+    """All chains together, the largest error of all."""
     rows, on_grid = [], table["sigma"].isna()
     agrees = table["quantity"] == "basin_agreement"
     for name, part in (("share_of_flows", on_grid), ("share_of_gaussian_flows", ~on_grid)):
@@ -179,6 +171,7 @@ def flows_together(table: pd.DataFrame) -> list[dict]:
 def flows_for_readers(table: pd.DataFrame) -> pd.DataFrame:
     """A row per model, chain and kind of start."""
     rows = []
+    table = table.dropna(subset="start")
     for (model, p, q, start, _), part in table.groupby(START_KEYS, sort=False, dropna=False):
         by = part.set_index("quantity")
         value, went = by["value"], by.reindex(["global_share"]).iloc[0]
@@ -195,22 +188,15 @@ def flows_for_readers(table: pd.DataFrame) -> pd.DataFrame:
 
 with job(snakemake) as step:
     settings = FlowSettings(**snakemake.params.settings)
-    maps = load_file(snakemake.input.maps)["theta"]
+    maps, paths = load_file(snakemake.input.maps)["theta"], load_file(snakemake.input.paths)
     frames = (pd.read_parquet(snakemake.input[n]) for n in ("neighbours", "gaussian", "attention"))
     neighbours, gaussian, attention = frames
-    points = critical_points(settings, neighbours)
-    step.save_table(
-        tidy([*points.to_dict("records"), *points_together(points)], POINT_KEYS),
-        "critical_points",
-        title="Critical points of the loss, computed and in theory",
-        shown=points_for_readers(points),
-        notes=POINT_NOTES,
-    )
-    flows = every_flow(settings, maps, gaussian, attention)
-    step.save_table(
-        tidy([*flows.to_dict("records"), *flows_together(flows)], START_KEYS),
-        "basins",
-        title="Basins of the gradient flow, simulated and in theory",
-        shown=flows_for_readers(flows),
-        notes=BASIN_NOTES,
-    )
+    table = critical_points(settings, neighbours)
+    shown, title = points_for_readers(table), "Critical points of the loss, computed and in theory"
+    step.save_table(table, "critical_points", title=title, shown=shown, notes=POINT_NOTES)
+    table = every_flow(settings, maps, gaussian, attention)
+    shown, title = flows_for_readers(table), "Basins of the gradient flow, simulated and in theory"
+    step.save_table(table, "basins", title=title, shown=shown, notes=BASIN_NOTES)
+    step.save_figure(drawing.gradient_flow(settings), "gradient_flow")
+    step.save_figure(drawing.landscape(settings, paths), "landscape")
+    step.save_figure(drawing.attention_flow(settings, paths), "attention_flow")

@@ -110,12 +110,10 @@ def ablation(
     rows, shown, chain = [], [], settings.chain
     for variant in settings.trained:
         start, of = variant.initialisation, variant.applied(settings.training)
-        model, runs = (
-            outcomes.claimed_model(start, chain),
-            curves[curves["variant"] == variant.name],
-        )
+        model = outcomes.claimed_model(start, chain)
+        runs = curves[curves["variant"] == variant.name]
         state = outcomes.not_trained(runs, chain)
-        final = runs[runs["iteration"] == runs["iteration"].max()]
+        final = runs[runs["iteration"] == of.iterations]
         first = min(outcomes.escape(run, chain) for run in outcomes.runs_of(runs))
         claimed = {"published": float(model == "unigram"), "null": 0.5}
         by = {
@@ -229,10 +227,27 @@ def weights_figure(
     return figure
 
 
-def notes_of_starts(settings: TransformerSettings) -> list[str]:
-    """What a reader of the starts must know."""
+with job(snakemake) as step:
+    settings = TransformerSettings(**snakemake.params.settings)
     chain, of = settings.chain, settings.training
-    return [
+    curves, weights = pd.read_parquet(snakemake.input.curves), load_file(snakemake.input.weights)
+    published = pd.read_csv(step.given("published"))
+    table, shown = ablation(curves, settings)
+    title = "Where each start ends, one change of the training at a time"
+    notes = [
+        f"{chain}. At the unigram model: the loss is within {outcomes.NEAR * chain.gap:.4f} of the "
+        f"unigram entropy {chain.unigram_entropy:.4f}, a tenth of its distance from the bigram "
+        f"entropy {chain.bigram_entropy:.4f}. Escape: first iteration from which on the loss stays "
+        "further below it, the earliest of the seeds.",
+        "A longer training has a longer schedule, and is not the shorter one gone on with.",
+        "Published: the entropy at which the paper says that this start ends. It says nothing "
+        "about the changes. Paper's start: W = 1, the authors' default; W = .25: the canonical "
+        "point (e, w) = (1.41, -2).",
+    ]
+    step.save_table(table, "ablation", title=title, shown=shown, notes=notes)
+    curves = curves[curves["variant"].isin(STARTS)]
+    table, title = starts_table(curves, settings, published), "What each start learns"
+    notes = [
         f"{chain}; {of.sequence_length} inputs, {of.batch} sequences, {of.iterations} iterations "
         f"of {of.optimizer}, largest learning rate {of.lr:g}, weight decay {of.weight_decay:g}. "
         "The paper has 1,024 inputs and weight decay .001. Its start has W = 1 by default; with "
@@ -243,35 +258,7 @@ def notes_of_starts(settings: TransformerSettings) -> list[str]:
         "Top share: sigma_1^2 / sum of sigma_i^2 at the end; 1 means rank one. The CSV has earlier "
         "iterations as well, beside the authors' saved weights (one run, up to iteration 200).",
     ]
-
-
-def notes_of_ablation(settings: TransformerSettings) -> list[str]:
-    """What a reader of the changes must know."""
-    chain = settings.chain
-    return [
-        f"{chain}. At the unigram model: the loss is within {outcomes.NEAR * chain.gap:.4f} of the "
-        f"unigram entropy {chain.unigram_entropy:.4f}, a tenth of its distance from the bigram "
-        f"entropy {chain.bigram_entropy:.4f}. Escape: first iteration from which on the loss stays "
-        "further below it, the earliest of the seeds.",
-        "A longer training has a longer schedule, and is not the shorter one gone on with.",
-        "Published: the entropy at which the paper says that this start ends. It says nothing "
-        "about the changes. Paper's start: W = 1, the authors' default; W = .25: the canonical "
-        "point (e, w) = (1.41, -2).",
-    ]
-
-
-with job(snakemake) as step:
-    settings = TransformerSettings(**snakemake.params.settings)
-    curves, weights = pd.read_parquet(snakemake.input.curves), load_file(snakemake.input.weights)
-    published = pd.read_csv(step.given("published"))
-    table, shown = ablation(curves, settings)
-    title = "Where each start ends, one change of the training at a time"
-    notes = notes_of_ablation(settings)
-    step.save_table(table, "ablation", title=title, shown=shown, notes=notes)
-    curves = curves[curves["variant"].isin(STARTS)]
-    table, notes = starts_table(curves, settings, published), notes_of_starts(settings)
-    shown, title = starts_for_readers(table), "What each start learns"
-    step.save_table(table, "starts", title=title, shown=shown, notes=notes)
+    step.save_table(table, "starts", title=title, shown=starts_for_readers(table), notes=notes)
     step.save_figure(loss_curves(curves, settings), "loss_curves")
     figure = weights_figure(curves, weights, published, settings.snapshots)
     step.save_figure(figure, "weights")

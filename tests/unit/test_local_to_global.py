@@ -180,7 +180,6 @@ def config(block: str) -> dict:
         ("flow", FlowSettings, {"chains": [{"p": 0.3, "q": 0.7}]}, "p \\+ q = 1 makes the symbols"),
         ("flow", FlowSettings, {"chains": [*CHAINS, CHAINS[0]]}, "0.2 0.3 is given twice"),
         ("flow", FlowSettings, {"chains": [CHAINS[0], {"p": 0.1, "q": 0.1}]}, "at least one with"),
-        ("transformer", TransformerSettings, {"snapshots": [5000]}, "comes after the last of"),
         ("trap", TrapSettings, {"chains": [CHAINS[0]]}, r"p = 0.2, q = 0.3: p \+ q must exceed 1"),
         ("transformer", TransformerSettings, {"variants": [RANK_ONE_OF_TWO]}, "must be 1, found 2"),
         ("trap", TrapSettings, {"variants": [{"name": "paper's start"}]}, "is trained anyway"),

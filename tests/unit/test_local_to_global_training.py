@@ -9,7 +9,6 @@ import torch
 
 from onelayer.ensemble import RunRandom
 from onelayer.ensemble.execution import Checkpoint, Execution
-from onelayer.errors import OnelayerError
 from onelayer.local_to_global import canonical, training
 from onelayer.local_to_global.attention import attention
 from onelayer.local_to_global.initialisation import standard, start
@@ -134,11 +133,6 @@ def test_variants_go_on_where_a_killed_training_stopped(tmp_path: Path):
         killed.clear()
         pd.testing.assert_frame_equal(train(own), expected)
         assert lengths == left
-
-
-def test_held_out_sequences_of_one_symbol_are_refused():
-    with pytest.raises(OnelayerError, match=r"evaluate_on = 16: .* hold one symbol only"):
-        training.train_group([STANDARD], small(), Chain(1e-9, 0.5))
 
 
 def test_the_paper_start_passes_the_unigram_entropy_and_the_standard_start_does_not():

@@ -1,14 +1,17 @@
 # Local to Global (Makkuva et al. 2024): gradient flow, and transformers on Markov chains.
 l2g = settings.local_to_global
+FLOWS = {
+    "maps": "results/local_to_global/maps.safetensors",
+    "paths": "results/local_to_global/paths.safetensors",
+    "gaussian": "results/local_to_global/gaussian_starts.parquet",
+    "attention": "results/local_to_global/attention_ends.parquet",
+    "neighbours": "results/local_to_global/neighbours.parquet",
+}
 
 
 rule simulate_flow:
     output:
-        maps="results/local_to_global/maps.safetensors",
-        paths="results/local_to_global/paths.safetensors",
-        gaussian="results/local_to_global/gaussian_starts.parquet",
-        attention="results/local_to_global/attention_ends.parquet",
-        neighbours="results/local_to_global/neighbours.parquet",
+        **FLOWS,
     log:
         "results/logs/simulate_flow.log",
     benchmark:
@@ -30,13 +33,13 @@ rule simulate_flow:
 
 rule show_flow:
     input:
-        maps="results/local_to_global/maps.safetensors",
-        gaussian="results/local_to_global/gaussian_starts.parquet",
-        attention="results/local_to_global/attention_ends.parquet",
-        neighbours="results/local_to_global/neighbours.parquet",
+        **FLOWS,
     output:
         critical_points=table("local_to_global/critical_points"),
         basins=table("local_to_global/basins"),
+        gradient_flow=figure("local_to_global/gradient_flow"),
+        landscape=figure("local_to_global/landscape"),
+        attention_flow=figure("local_to_global/attention_flow"),
     log:
         "results/logs/show_flow.log",
     localrule: True
@@ -44,33 +47,12 @@ rule show_flow:
         "../../envs/onelayer.yaml"
     params:
         settings=dump(l2g.flow),
+        caption="Gradient flow of the canonical model, for p + q below and above 1: of (e, w) along contours of the energy E, its basins (Fig. 1 of the paper), and trajectories on the loss; with the attention scalar, (e, w, a), from starts wide around the origin (Fig. 2) and near it (Fig. 5).",
         code=code("show_flow"),
     message:
-        "Tabulate the critical points of the loss, and where the gradient flow ends"
+        "Tabulate and draw the critical points of the loss, and where the gradient flow ends"
     script:
         "../../scripts/show_flow.py"
-
-
-rule draw_flow:
-    input:
-        paths="results/local_to_global/paths.safetensors",
-    output:
-        gradient_flow=figure("local_to_global/gradient_flow"),
-        landscape=figure("local_to_global/landscape"),
-        attention_flow=figure("local_to_global/attention_flow"),
-    log:
-        "results/logs/draw_flow.log",
-    localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
-    params:
-        settings=dump(l2g.flow),
-        caption="Gradient flow of the canonical model, for p + q below and above 1: of (e, w) along contours of the energy E, its basins (Fig. 1 of the paper), and trajectories on the loss; with the attention scalar, (e, w, a), from starts wide around the origin (Fig. 2) and near it (Fig. 5).",
-        code=code("draw_flow"),
-    message:
-        "Draw the gradient flow with and without attention, its basins, and the loss landscape"
-    script:
-        "../../scripts/draw_flow.py"
 
 
 rule train_transformers:

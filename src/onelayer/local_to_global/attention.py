@@ -1,12 +1,9 @@
 """Causal attention where every position holds one of two vectors, exact, for many runs at once.
 
 Before attention a position t holds the vector of symbol 0 or that of symbol 1 there, whatever the
-sequence. So there are 2T queries and 2T keys, not T for each of B sequences, and
-
-    sum over s <= t of exp(q_t k_s) v_s  =  E M,
-
-with E [2T, 2T] the exponentials of all logits (none where the key comes later), which all sequences
-share, and M [2T, B (d + 1)] the values, and a one beside them for the denominator, at the symbols
+sequence: 2T queries and 2T keys for all of the B sequences. So the sum over s <= t of
+exp(q_t k_s) v_s is E M, with E [2T, 2T] the exponentials of all logits (none where the key comes
+later), and M [2T, B (d + 1)] the values, and a one beside them for the denominator, at the symbols
 that a sequence has, 0 at the others. Fewer exponentials by a factor of B / 4, and products of
 matrices large enough for BLAS; fused attention has neither with d = 8.
 """
@@ -72,8 +69,7 @@ class _Attention(torch.autograd.Function):
 def _blocks(q: Tensor, k: Tensor) -> Iterator[tuple[slice, slice, slice, Tensor]]:
     """Runs, their queries, the keys before these, and exponentials [runs, 2 queries, 2 keys].
 
-    A row may be divided by any number: the denominator has it too. Dividing by the exponential of
-    the largest logit keeps them finite.
+    A row is divided by the exponential of its largest logit: the denominator is, too.
     """
     R, T, _, d = q.shape
     # A GPU wants few large products, a processor's cache holds some exponentials.

@@ -1,8 +1,8 @@
 """The canonical model (e, w) and (e, w, a) in closed form: loss, gradient, energy (section 3).
 
-The next symbol's logit is e^2 (1 + 2 w|w|)(1 + a e^2) x + const. With the bias at its optimum the
-loss depends only on s = f1 - f0, the difference of the logits after 1 and after 0. Without the
-attention scalar, a = 0. All functions go element by element over arrays of any shape.
+The next symbol's logit is e^2 (1 + 2 w|w|)(1 + a e^2) x + const; without attention a = 0. With the
+bias at its optimum the loss depends only on s = f1 - f0, the logits after 1 and after 0. Functions
+go element by element over arrays of any shape.
 """
 
 import math
@@ -13,8 +13,7 @@ from onelayer.settings.local_to_global import Chain
 
 W_SADDLE = -1 / math.sqrt(2)  # the saddle is (e, w) = (0, -1/sqrt 2)
 E_SADDLE = -(1 + math.log(2)) / 2  # its energy
-# exp(s) stays finite up to here; D and everything made of it has long reached its limit.
-_LARGEST = 700.0
+_LARGEST = 700.0  # exp(s) is finite up to here, and all that is made of it at its limit
 
 
 def logit_gap(e: np.ndarray, w: np.ndarray, a: np.ndarray | float = 0.0) -> np.ndarray:
@@ -73,8 +72,7 @@ def flow(theta: np.ndarray, chain: Chain) -> np.ndarray:
 def energy(e: np.ndarray, w: np.ndarray, a: np.ndarray | float = 0.0) -> np.ndarray:
     """E = e^2 - w^2 - sign(w) log|w| - 2 a^2, constant along the flow; w = 0 has none (NaN).
 
-    Lemma 1 gives it without a. With the attention scalar -2 a^2 joins it, because
-    d(2 a^2) = -4 a h e^4 g dt is what d(e^2) and d(w^2 + sign(w) log|w|) leave over.
+    Lemma 1 without a; with it d(2 a^2) = -4 a h e^4 g dt is what the other terms leave over.
     """
     size = np.where(w == 0, np.nan, abs(w))
     return e * e - w * w - np.sign(w) * np.log(size) - 2 * a * a
@@ -86,12 +84,8 @@ def hessian(theta: np.ndarray, chain: Chain) -> np.ndarray:
     g, k, m = 1 + 2 * w * abs(w), 1 + a * e * e, 1 + 2 * a * e * e
     s = np.asarray(e * e * g * k)
     ascent = np.array([2 * e * g * m, 4 * abs(w) * e * e * k, e**4 * g])
-    bend = np.array(
-        [
-            [2 * g * (1 + 6 * a * e * e), 8 * e * abs(w) * m, 4 * e**3 * g],
-            [8 * e * abs(w) * m, 4 * np.sign(w) * e * e * k, 4 * abs(w) * e**4],
-            [4 * e**3 * g, 4 * abs(w) * e**4, 0.0],
-        ]
-    )
+    ew, ea, wa = 8 * e * abs(w) * m, 4 * e**3 * g, 4 * abs(w) * e**4
+    ee, ww = 2 * g * (1 + 6 * a * e * e), 4 * np.sign(w) * e * e * k
+    bend = np.array([[ee, ew, ea], [ew, ww, wa], [ea, wa, 0.0]])
     in_space = curvature(s, chain) * np.outer(ascent, ascent) + slope(s, chain) * bend
     return in_space[:n, :n]

@@ -90,7 +90,7 @@ def median_time(times: np.ndarray) -> dict[str, object]:
     """The median time with its 95% interval; what never came is infinite."""
     row = median(times)
     if not np.isfinite(row["value"]):
-        return {"state": NOT_REACHED, "n": row["n"]}
+        return MISSING | {"n": row["n"]}
     return {key: value if np.isfinite(value) else np.nan for key, value in row.items()}
 
 

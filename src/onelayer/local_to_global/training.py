@@ -6,7 +6,7 @@ sequences of seed i, so that variants differ in nothing but what they change.
 
 import logging
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,6 @@ from torch import Tensor
 
 from onelayer.ensemble import Ensemble, Optimizer, RunRandom, Trained, train
 from onelayer.ensemble.execution import Execution
-from onelayer.errors import OnelayerError
 from onelayer.local_to_global.initialisation import start
 from onelayer.local_to_global.transformer import losses, population_losses
 from onelayer.settings.local_to_global import Chain, EnsembleSettings, TrainingSettings, Variant
@@ -27,7 +26,7 @@ MOMENTUM = 0.9  # of SGD
 UNDECAYED = ("b", "ln_attention", "ln_mlp", "ln_final")
 MATRICES = ("W_1", "W_V", "W_Q", "W_K", "W_O", "W_2")  # whose rank is followed
 FIRST_RATE, LAST_RATE = 0.01, 0.1  # the schedule's ends, as shares of the largest learning rate
-Also = Callable[[dict[str, Tensor], Tensor, Chain], dict[str, Tensor]]
+Also = Mapping[str, Callable[[dict[str, Tensor], Tensor, Chain], Tensor]]
 
 
 def groups_of(variants: Iterable[Variant], base: TrainingSettings) -> list[list[Variant]]:
@@ -46,16 +45,13 @@ def train_group(
     chain: Chain,
     snapshots: Sequence[int] = (),
     execution: Execution = Execution(),
-    also: Also = lambda *_: {},
+    also: Also | None = None,
 ) -> Trained:
     """Train every variant of a group from every seed; runs are variants x seeds, seeds fastest.
 
     Observed every `evaluate_every` iterations, after the last and at the snapshots: population
-    `loss` [R], `W_1`, `W_V`, `W_1_share` and so on for all `MATRICES` [R], and what `also`
-    measures of parameters, held-out sequences and the chain.
-
-    Raises:
-        OnelayerError: the held-out sequences show one symbol only.
+    `loss` [R], `W_1`, `W_V`, `W_1_share` and so on for all `MATRICES` [R], and what the functions
+    `also` measure of parameters, held-out sequences and the chain.
     """
     trainings = [variant.applied(settings.training) for variant in group]
     base, seeds = trainings[0], range(settings.seeds)
@@ -64,11 +60,6 @@ def train_group(
     # The same whatever is trained: a use of its own, which no training draws from.
     u = RunRandom([0], execution.device).uniform(settings.evaluate_on, T, use="held-out sequences")
     held_out = sequences(u, chain)
-    if bool(held_out.all()) or not bool(held_out.any()):
-        raise OnelayerError(
-            f"evaluate_on = {settings.evaluate_on}: the held-out sequences of {T} inputs hold one "
-            "symbol only; more or longer sequences show both"
-        )
 
     def batch(step: int) -> Tensor:
         u = random.uniform(base.batch, T + 1, use="sequences", step=step)
@@ -79,7 +70,8 @@ def train_group(
         observed = {"loss": population_losses(parameters, x, chain)}
         observed |= {name: parameters[name] for name in ("W_1", "W_V")}
         observed |= {f"{name}_share": top_share(parameters[name]) for name in MATRICES}
-        return observed | also(parameters, x, chain)
+        more = (also or {}).items()
+        return observed | {name: measure(parameters, x, chain) for name, measure in more}
 
     starts = [start(v.initialisation, t, random) for v, t in zip(group, trainings, strict=True)]
     parameters = {name: torch.cat([one[name] for one in starts]) for name in starts[0]}
@@ -95,7 +87,7 @@ def train_variants(
     settings: EnsembleSettings,
     chain: Chain,
     execution: Execution = Execution(),
-    also: Also = lambda *_: {},
+    also: Also | None = None,
 ) -> pd.DataFrame:
     """The `curves` of all variants, trained group after group, each with a state of its own."""
     parts = []
@@ -130,10 +122,7 @@ def sequences(u: Tensor, chain: Chain) -> Tensor:
 
 
 def one_cycle(iterations: int, warm_up: float) -> Callable[[int], float]:
-    """Cosine from 1% of the largest learning rate up to it, then cosine down to 10% of it.
-
-    The rate rises in the share `warm_up` of the iterations.
-    """
+    """Cosine from 1% of the largest rate up to it in a share `warm_up`, then down to 10% of it."""
     turn = max(warm_up * iterations, 1.0)
 
     def factor(step: int) -> float:

@@ -1,9 +1,8 @@
 """Is the unigram model a local minimum of the whole transformer? Its curvature, run by run.
 
 Where e = 0 the logit <e, z> + b does not depend on the input: with b = log(p / q) the model is the
-unigram model, whatever the other weights are, and the loss is critical there. All such points form
-a flat set. Of the Hessian there only the part in e and b is not 0; what makes the set a trap or a
-way out is the curvature across it, in e with b at its best for each e, the Schur complement
+unigram model, whatever the other weights are, and the loss is critical there. A trap or a way out
+is made of this flat set by the curvature in e with b at its best for each e, the Schur complement
 
     S = H_ee - H_eb H_be / H_bb
       = sym E[(sigma(b) - y_t) dz_t / de] + sigma'(b) Cov(z_t),
@@ -49,8 +48,7 @@ def curvature(parameters: Mapping[str, Tensor], x: Tensor, chain: Chain) -> Tens
 def _at_zero(of: Mapping[str, Tensor], x: Tensor, wrong: Tensor) -> tuple[Tensor, Tensor]:
     """At e = 0: z_t, [R, T, d], the same for both symbols, and sum of wrong_t dz_t / de, [R, d, d].
 
-    The derivative of what attention mixes has three parts: through the values, through the query
-    at t (where x_t = 1), and through the keys.
+    What attention mixes changes through the values, the query at t (where x_t = 1), and the keys.
     """
     p, scale = of["wpe"], of["wpe"].shape[-1] ** -0.5
     q, k, v = (p @ of[name].mT for name in ("W_Q", "W_K", "W_V"))
@@ -73,15 +71,11 @@ def _at_zero(of: Mapping[str, Tensor], x: Tensor, wrong: Tensor) -> tuple[Tensor
     return z + hidden.relu() @ of["W_2"].mT, (after @ moved).sum(dim=1)
 
 
-def _measured(*of_runs) -> dict[str, Tensor]:
-    return {"curvature": curvature(*of_runs)}
-
-
 def train_trap(settings: TrapSettings, execution: Execution = Execution()) -> pd.DataFrame:
     """Train every variant on every chain: `training.curves` with `p`, `q` and `curvature`."""
     parts = []
     for place, chain in enumerate(settings.chains):
-        part = execution.part(place)
-        curves = train_variants(settings.trained, settings, chain, part, _measured)
+        also, part = {"curvature": curvature}, execution.part(place)
+        curves = train_variants(settings.trained, settings, chain, part, also)
         parts.append(curves.assign(p=chain.p, q=chain.q))
     return pd.concat(parts, ignore_index=True)

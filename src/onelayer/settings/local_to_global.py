@@ -3,7 +3,7 @@
 import math
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 from pydantic.dataclasses import dataclass
 
 from onelayer.settings.block import Block, Computing, Count, Positive, Seed, Share, Title, each_once
@@ -32,6 +32,15 @@ class Chain:
 
     p: Probability
     q: Probability
+
+    @model_validator(mode="after")
+    def _depends_on_the_past(self) -> "Chain":
+        if abs(self.p + self.q - 1) < 1e-9:
+            raise ValueError(
+                f"{self}: p + q = 1 makes the symbols independent, and the paper's theorems are "
+                "silent there; choose p + q below or above 1"
+            )
+        return self
 
     @property
     def below(self) -> bool:
@@ -77,17 +86,7 @@ def _binary_entropy(chance: float) -> float:
     return -chance * math.log(chance) - (1 - chance) * math.log(1 - chance)
 
 
-def _depends_on_the_past(chain: Chain) -> Chain:
-    if abs(chain.p + chain.q - 1) < 1e-9:
-        raise ValueError(
-            f"{chain}: p + q = 1 makes the symbols independent, and the paper's theorems are "
-            "silent there; choose p + q below or above 1"
-        )
-    return chain
-
-
-Dependent = Annotated[Chain, AfterValidator(_depends_on_the_past)]
-Chains = Annotated[list[Dependent], Field(min_length=1), each_once("p", "q")]
+Chains = Annotated[list[Chain], Field(min_length=1), each_once("p", "q")]
 
 
 class FlowSettings(Block):
@@ -158,9 +157,8 @@ class EnsembleSettings(Computing):
 
     @model_validator(mode="after")
     def _can_be_trained(self) -> "EnsembleSettings":
-        started = {start.name for start in self.starts}
         for variant in self.variants:
-            if variant.name in started:
+            if variant.name in [start.name for start in self.starts]:
                 raise ValueError(f"variants: {variant.name}: is trained anyway")
         for variant in self.trained:
             rows = variant.applied(self.training).embedding_rows
@@ -178,15 +176,12 @@ class TransformerSettings(EnsembleSettings):
     """Four starts trained alike (Figs. 3, 4 and 6), then one change at a time."""
 
     starts: ClassVar = [Variant(name=start, initialisation=start) for start in STARTS]
-    chain: Dependent
-    snapshots: list[Count] = Field(min_length=1)  # iterations at which the weights are shown
+    chain: Chain
 
-    @model_validator(mode="after")
-    def _snapshots_fit(self) -> "TransformerSettings":
-        last, iterations = max(self.snapshots), self.training.iterations
-        if last > iterations:
-            raise ValueError(f"snapshots: {last} comes after the last of {iterations} iterations")
-        return self
+    @property
+    def snapshots(self) -> list[int]:
+        """The iterations at which Figs. 3 and 6 show the weights."""
+        return [shown for shown in (1, 100, 200) if shown <= self.training.iterations]
 
 
 class TrapSettings(EnsembleSettings):

@@ -3,10 +3,8 @@
 import numpy as np
 from matplotlib.colors import LinearSegmentedColormap, ListedColormap, LogNorm
 from matplotlib.patches import Patch
-from safetensors.numpy import load_file
 
 from onelayer.evidence.figures import PALETTE, WIDTH, despine, plt
-from onelayer.job import job
 from onelayer.local_to_global import basins, canonical
 from onelayer.local_to_global.canonical import E_SADDLE, W_SADDLE
 from onelayer.local_to_global.critical_points import outcome
@@ -16,8 +14,7 @@ from onelayer.settings.local_to_global import Chain, FlowSettings
 BLUE, RED, GREEN, YELLOW = PALETTE[0], PALETTE[1], PALETTE[2], PALETTE[4]
 ENDS = {basins.GLOBAL: (BLUE, "o"), basins.LOCAL: (RED, "s")}  # colour and shape say the same
 ELSEWHERE = ("0.5", "x")
-PIXELS = 400  # of a map's side
-ARROWS = 25  # per axis
+PLANE = grid(EXTENT, 400).reshape(2, 400, 400)  # e and w of a map's pixels
 LOSSES = (1e-3, 10.0)  # nats above the best: the range of the landscape's colours
 
 
@@ -37,17 +34,11 @@ def side(chain: Chain) -> str:
     return f"p + q {'<' if chain.below else '>'} 1"
 
 
-def field(extent: float, points: int) -> np.ndarray:
-    """The e and w of a square grid, [2, points, points]."""
-    return grid(extent, points).reshape(2, points, points)
-
-
-def draw_contours(axis: plt.Axes, chain: Chain) -> None:
+def draw_flow(axis: plt.Axes, chain: Chain) -> None:
     """Energy contours, and the direction of the flow."""
-    e, w = field(EXTENT, PIXELS)
     levels, grey = E_SADDLE + np.arange(-6, 7), {"colors": "0.75", "linewidths": 0.6}
-    axis.contour(e, w, canonical.energy(e, w), levels, linestyles="-", **grey)
-    points = field(0.96 * EXTENT, ARROWS)
+    axis.contour(*PLANE, canonical.energy(*PLANE), levels, linestyles="-", **grey)
+    points = grid(0.96 * EXTENT, 25)
     rate = canonical.flow(points, chain)
     # Directions alone: the speed spans many orders of magnitude.
     rate = rate / np.maximum(np.linalg.norm(rate, axis=0), 1e-300)
@@ -56,9 +47,8 @@ def draw_contours(axis: plt.Axes, chain: Chain) -> None:
 
 def draw_basins(axis: plt.Axes, chain: Chain) -> None:
     """The basins, and what leads to the saddle."""
-    e, w = field(EXTENT, PIXELS)
-    labels, colours = basins.basin(e, w, chain) == basins.GLOBAL, ListedColormap([RED, BLUE])
-    axis.pcolormesh(e, w, labels, cmap=colours, alpha=0.25, rasterized=True, linewidth=0)
+    labels, colours = basins.basin(*PLANE, chain) == basins.GLOBAL, ListedColormap([RED, BLUE])
+    axis.pcolormesh(*PLANE, labels, cmap=colours, alpha=0.25, rasterized=True, linewidth=0)
     w = np.linspace(*((-EXTENT, W_SADDLE) if chain.below else (W_SADDLE, -1e-4)), 2000)
     e = np.sqrt(np.maximum(E_SADDLE + w * w - np.log(-w), 0))
     for sign in (-1, 1):
@@ -89,7 +79,7 @@ def gradient_flow(settings: FlowSettings) -> plt.Figure:
     """Fig. 1: the flow (left) and its basins (right), a row a chain."""
     figure, axes = plt.subplots(2, 2, figsize=(WIDTH, 7.6))
     for row, chain in zip(axes, shown_chains(settings).values(), strict=True):
-        draw_contours(row[0], chain)
+        draw_flow(row[0], chain)
         draw_basins(row[1], chain)
         for axis, what in zip(row, ("flow, contours of E", "basins"), strict=True):
             draw_critical_points(axis, chain)
@@ -104,8 +94,7 @@ def gradient_flow(settings: FlowSettings) -> plt.Figure:
         line("saddle", color="k", marker="*", ms=9, ls=""),
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=3)
-    title = "The gradient flow, contours of its energy E, and the basins of its minima"
-    figure.suptitle(title, fontsize=10)
+    figure.suptitle("The gradient flow, contours of its energy E, and the basins of its minima")
     return figure
 
 
@@ -116,7 +105,7 @@ def landscape(settings: FlowSettings, paths: dict[str, np.ndarray]) -> plt.Figur
     colours = LinearSegmentedColormap.from_list("greys", ["white", "0.45"])
     frame = {"extent": (-EXTENT, EXTENT, -EXTENT, EXTENT), "origin": "lower", "aspect": "equal"}
     for axis, (name, chain) in zip(axes, shown_chains(settings).items(), strict=True):
-        s = canonical.logit_gap(*field(EXTENT, PIXELS))
+        s = canonical.logit_gap(*PLANE)
         # Logarithmic, to show both plateau and valley.
         above = np.maximum(canonical.loss(s, chain) - chain.bigram_entropy, LOSSES[0])
         ground = axis.imshow(above, cmap=colours, norm=LogNorm(*LOSSES), **frame)
@@ -136,8 +125,7 @@ def landscape(settings: FlowSettings, paths: dict[str, np.ndarray]) -> plt.Figur
     bar.set_label("loss above the bigram entropy (nats)")
     handles = [*END_HANDLES, line("start", color="0.2", marker=".", ms=5, ls="")]
     figure.legend(handles=handles, loc="outside lower center", ncols=3)
-    title = f"Where p + q > 1, {found} end at a local minimum (e = 0)"
-    figure.suptitle(title, fontsize=10)
+    figure.suptitle(f"Where p + q > 1, {found} end at a local minimum (e = 0)")
     return figure
 
 
@@ -183,12 +171,5 @@ def attention_flow(settings: FlowSettings, paths: dict[str, np.ndarray]) -> plt.
     handles.append(line(saddle, color="0.6", lw=0.8, ls=":"))
     figure.legend(handles=handles, loc="outside lower center", ncols=2)
     title = "Flows in (e, w, a) from near the origin that end at a global minimum"
-    figure.suptitle(f"{title}:\n{', '.join(counts)}", fontsize=10)
+    figure.suptitle(f"{title}:\n{', '.join(counts)}")
     return figure
-
-
-with job(snakemake) as step:
-    settings, paths = FlowSettings(**snakemake.params.settings), load_file(snakemake.input.paths)
-    step.save_figure(gradient_flow(settings), "gradient_flow")
-    step.save_figure(landscape(settings, paths), "landscape")
-    step.save_figure(attention_flow(settings, paths), "attention_flow")
