@@ -10,7 +10,7 @@ from onelayer.evidence.intervals import share
 from onelayer.evidence.tables import interval, number, tidy
 from onelayer.job import job
 from onelayer.local_to_global import basins, canonical, drawing, simulation
-from onelayer.local_to_global.critical_points import POINTS, UNFINISHED, outcome
+from onelayer.local_to_global.basins import POINTS, UNFINISHED, outcome
 from onelayer.settings.local_to_global import Chain, FlowSettings
 
 PLANE, SPACE = POINTS  # the canonical model, and with the attention scalar
@@ -111,16 +111,13 @@ def of_flows(start: np.ndarray, end: np.ndarray, chain: Chain) -> dict[str, dict
     reached, n = outcome(end, chain), start.shape[1]
     level = np.where(reached == basins.GLOBAL, chain.bigram_entropy, chain.unigram_entropy)
     loss = canonical.loss(canonical.logit_gap(*end), chain)
-    drift = abs(canonical.energy(*end) - canonical.energy(*start))[start[0] != 0]
-    errors = {"energy_drift": np.nanmax(drift, initial=0.0), "loss_error": abs(loss - level).max()}
+    drift = abs(canonical.energy(*end) - canonical.energy(*start))
+    errors = {"energy_drift": drift.max(), "loss_error": abs(loss - level).max()}
     rows = {}
     if len(start) == 3:
         rows["arrival_share"] = share(int((reached != UNFINISHED).sum()), n) | ALL
     else:
-        label = basins.basin(*start, chain)
-        stays = (label == basins.STAYS) & (end == start).all(axis=0)  # e = 0
-        expected = np.where(label == basins.GLOBAL, basins.GLOBAL, basins.LOCAL)
-        agrees = np.where(label == basins.STAYS, stays, reached == expected)
+        agrees = reached == basins.basin(*start, chain)
         rows["basin_agreement"] = share(int(agrees.sum()), n) | ALL
         errors["limit_point_error"] = abs(end - basins.limit_points(*start, chain)).max()
     rows |= {name: {"value": e, "published": 0.0, "n": n} for name, e in errors.items()}

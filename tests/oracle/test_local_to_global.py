@@ -9,11 +9,10 @@ import torch
 
 from onelayer.ensemble import RunRandom
 from onelayer.local_to_global import basins, canonical, initialisation, training, transformer
-from onelayer.local_to_global.attention import attention
-from onelayer.local_to_global.basins import GLOBAL, LOCAL, SADDLE
-from onelayer.local_to_global.critical_points import outcome
+from onelayer.local_to_global.basins import GLOBAL, LOCAL, SADDLE, outcome
 from onelayer.local_to_global.integrator import integrate
 from onelayer.local_to_global.training import sequences
+from onelayer.local_to_global.transformer import attention
 from onelayer.local_to_global.trap import _at_zero, curvature
 from onelayer.settings.local_to_global import Chain, EnsembleSettings, TrainingSettings, Variant
 from tests.oracle import local_to_global as plain

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from onelayer.local_to_global import basins, canonical
-from onelayer.local_to_global.critical_points import (
+from onelayer.local_to_global.basins import (
     critical_points,
     critical_points_with_attention,
     outcome,
@@ -72,20 +72,6 @@ def test_e_0_stays_where_it_starts(chain):
     ends = flow(chain, start)
     assert ends.at_rest.all() and (ends.steps == 0).all()
     np.testing.assert_array_equal(ends.theta, start)
-    assert (basins.basin(*start, chain) == basins.STAYS).all()
-    np.testing.assert_array_equal(basins.limit_points(*start, chain), start)
-
-
-@pytest.mark.parametrize("chain", [BELOW, ABOVE])
-def test_w_0_stays_0_and_has_its_own_limit(chain):
-    start = np.array([[0.5, -2.0], [0.0, 0.0]])
-    ends = flow(chain, start, stop_below=1e-7)
-    expected = math.sqrt(chain.s_star) if chain is BELOW else 0.0
-    np.testing.assert_allclose(ends.theta[0], [expected, -expected], atol=1e-6)
-    assert (ends.theta[1] == 0).all()
-    kind = basins.GLOBAL if chain is BELOW else basins.LOCAL
-    assert (basins.basin(*start, chain) == kind).all()
-    np.testing.assert_allclose(basins.limit_points(*start, chain), ends.theta, atol=1e-6)
 
 
 @pytest.mark.parametrize("chain", [BELOW, ABOVE])

@@ -10,7 +10,6 @@ import torch
 from onelayer.ensemble import RunRandom
 from onelayer.ensemble.execution import Checkpoint, Execution
 from onelayer.local_to_global import canonical, training
-from onelayer.local_to_global.attention import attention
 from onelayer.local_to_global.initialisation import standard, start
 from onelayer.local_to_global.outcomes import (
     NEAR,
@@ -23,6 +22,7 @@ from onelayer.local_to_global.outcomes import (
     trap_rows,
     trapped,
 )
+from onelayer.local_to_global.transformer import attention
 from onelayer.local_to_global.trap import curvature, train_trap
 from onelayer.settings.local_to_global import (
     STARTS,

@@ -70,12 +70,11 @@ def flow(theta: np.ndarray, chain: Chain) -> np.ndarray:
 
 
 def energy(e: np.ndarray, w: np.ndarray, a: np.ndarray | float = 0.0) -> np.ndarray:
-    """E = e^2 - w^2 - sign(w) log|w| - 2 a^2, constant along the flow; w = 0 has none (NaN).
+    """E = e^2 - w^2 - sign(w) log|w| - 2 a^2, constant along the flow; w = 0 has none.
 
     Lemma 1 without a; with it d(2 a^2) = -4 a h e^4 g dt is what the other terms leave over.
     """
-    size = np.where(w == 0, np.nan, abs(w))
-    return e * e - w * w - np.sign(w) * np.log(size) - 2 * a * a
+    return e * e - w * w - np.sign(w) * np.log(abs(w)) - 2 * a * a
 
 
 def hessian(theta: np.ndarray, chain: Chain) -> np.ndarray:

@@ -6,8 +6,8 @@ from matplotlib.patches import Patch
 
 from onelayer.evidence.figures import PALETTE, WIDTH, despine, plt
 from onelayer.local_to_global import basins, canonical
+from onelayer.local_to_global.basins import outcome
 from onelayer.local_to_global.canonical import E_SADDLE, W_SADDLE
-from onelayer.local_to_global.critical_points import outcome
 from onelayer.local_to_global.simulation import EXTENT, NEAR, WIDE, grid, shown_chains
 from onelayer.settings.local_to_global import Chain, FlowSettings
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from onelayer.local_to_global import canonical
-from onelayer.local_to_global.critical_points import POINTS
+from onelayer.local_to_global.basins import POINTS
 from onelayer.local_to_global.integrator import Trajectories, integrate
 from onelayer.seeds import generator
 from onelayer.settings.local_to_global import Chain, FlowSettings

@@ -95,7 +95,7 @@ class FlowSettings(Block):
     # In the order of rows; figures show the first with p + q < 1 and the first with p + q > 1.
     chains: Chains
     seed: Seed
-    points: int = Field(ge=10, le=2000)  # per axis of a basin map
+    points: int = Field(ge=10, le=2000, multiple_of=2)  # per axis of a basin map; none on an axis
     sigmas: Sigmas  # of Gaussian starts (e, w)
     draws: Draws
     attention_sigmas: Sigmas  # of Gaussian starts (e, w, a), with the attention scalar
