@@ -26,11 +26,9 @@ POINT_NOTES = [
     "(e, w): the canonical model; (e, w, a): with the attention scalar, at a = -.5 and .5. Loss "
     "and gradient: closed forms at the optimal bias, the worst of the representatives. Theory is "
     "the bigram entropy rate at global minima and the unigram entropy H(pi) elsewhere.",
-    "Curvatures: smallest and largest eigenvalue of the Hessian over the representatives; 0 along "
-    "the global minima and along e = 0.",
     "Flow returns: share of the starts at a distance of .05 from which the gradient flow ends "
     "within .25 of the point at its loss. Theory: 1 at minima, 0 at maxima; the saddles on e = 0 "
-    "have starts of both kinds. Half of the flows would be no effect.",
+    "have starts of both kinds.",
     "With attention there is a third set, w = -1/sqrt 2 with a e^2 = -1: saddles with e other than "
     "0, at the loss of the unigram model.",
 ]
@@ -68,17 +66,12 @@ def critical_points(settings: FlowSettings, neighbours: pd.DataFrame) -> pd.Data
             loss = canonical.loss(canonical.logit_gap(*theta), chain)
             entropy = chain.bigram_entropy if name == "global minimum" else chain.unigram_entropy
             speed = np.linalg.norm(canonical.flow(theta, chain), axis=0)
-            bends = [np.linalg.eigvalsh(canonical.hessian(point, chain)) for point in points]
-            worst, back = loss[abs(loss - entropy).argmax()], flows.loc[key]
+            worst, (starts, back) = loss[abs(loss - entropy).argmax()], flows.loc[key].astype(int)
             by = {
-                "loss": {"value": worst, "published": entropy},
-                "gradient_norm": {"value": speed.max(), "published": 0.0},
-                "smallest_curvature": {"value": np.min(bends)},
-                "largest_curvature": {"value": np.max(bends)},
+                "loss": {"value": worst, "published": entropy, "n": len(points)},
+                "gradient_norm": {"value": speed.max(), "published": 0.0, "n": len(points)},
+                "share_returning": share(back, starts) | RETURNS.get(name, {}),
             }
-            by = {quantity: row | {"n": len(points)} for quantity, row in by.items()}
-            by["share_returning"] = share(int(back["back"]), int(back["starts"]))
-            by["share_returning"] |= RETURNS.get(name, {})
             rows += keyed(POINT_KEYS, key, by)
     table = pd.DataFrame(rows)
     shares = table[table["quantity"] == "share_returning"]
@@ -94,12 +87,10 @@ def points_for_readers(table: pd.DataFrame) -> pd.DataFrame:
     for (model, p, q, point), part in table.groupby(POINT_KEYS, sort=False):
         by = part.set_index("quantity")
         value, back = by["value"], by.loc["share_returning"]
-        bends = [value["smallest_curvature"], value["largest_curvature"]]
-        bends = ", ".join("0" if abs(bend) < 1e-12 else f"{bend:.3g}" for bend in bends)
         rows.append(
             {"model": model, "chain": str(Chain(p, q)), "point": point}
             | {"loss": number(value["loss"], 6), "theory": number(by.loc["loss", "published"], 6)}
-            | {"|gradient|": f"{value['gradient_norm']:.0e}", "curvatures from, to": bends}
+            | {"|gradient|": f"{value['gradient_norm']:.0e}"}
             | {"flow returns [95%]": interval(*back[["value", "low", "high"]], 3)}
             | {"in theory": number(back["published"], 0)}
         )

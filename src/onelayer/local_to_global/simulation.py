@@ -48,8 +48,7 @@ def gaussian_starts(
 ) -> pd.DataFrame:
     """Where the flow of (e, w) or (e, w, a) ends from N(0, sigma^2); sigmas scale the same draws.
 
-    Returns:
-        A row per start: `p`, `q`, `sigma`, the start `e_0`, `w_0`, `a_0` and the end `e`, `w`, `a`.
+    A row per start: `p`, `q`, `sigma`, the start `e_0`, `w_0`, `a_0` and the end `e`, `w`, `a`.
     """
     use = "gaussian starts" if variables == 2 else "attention starts"
     unit = generator(use, settings.seed).normal(size=(variables, draws))
@@ -64,11 +63,10 @@ def gaussian_starts(
 
 
 def neighbours(settings: FlowSettings) -> pd.DataFrame:
-    """Whether the flow comes back to a critical point from starts close around it.
+    """Whether the flow comes back to a critical point from a circle or sphere of starts around it.
 
     Columns `model`, `p`, `q`, `point` (name), `starts`, `back`: starts from which the flow ends
-    within five radii, with the loss of the point. The starts lie on a circle; with attention on a
-    sphere.
+    within five radii, with the loss of the point.
     """
     parts = []
     for model, points_of in POINTS.items():
@@ -102,11 +100,10 @@ def _directions(variables: int) -> np.ndarray:
 
 
 def shown_paths(settings: FlowSettings) -> dict[str, np.ndarray]:
-    """Trajectories for the figures, at the same times for all.
+    """Trajectories for the figures, at time 0, then at times evenly spaced in the logarithm.
 
-    Returns:
-        For the chains below and above p + q = 1 `plane_<side>` [F + 1, 2, n], `wide_<side>` and
-        `near_<side>` [F + 1, 3, n]: at time 0, then evenly spaced in the logarithm.
+    For the chains below and above p + q = 1 `plane_<side>` [F + 1, 2, n], `wide_<side>` and
+    `near_<side>` [F + 1, 3, n].
     """
     random, n = generator("shown paths", settings.seed), settings.trajectories
     plane = random.uniform(-EXTENT, EXTENT, (2, n))
@@ -115,8 +112,7 @@ def shown_paths(settings: FlowSettings) -> dict[str, np.ndarray]:
     for side, chain in shown_chains(settings).items():
         last = max(_follow(start, chain).time.max() for start in (plane, space))
         time = np.geomspace(FIRST_FRAME, last, settings.frames)
-        paths[f"plane_{side}"] = _path(plane, time, chain)
-        both = _path(space, time, chain)
+        paths[f"plane_{side}"], both = (_path(start, time, chain) for start in (plane, space))
         paths[f"wide_{side}"], paths[f"near_{side}"] = np.split(both, 2, axis=-1)
     # safetensors writes memory as it lies, whatever the strides.
     return {name: np.ascontiguousarray(path) for name, path in paths.items()}

@@ -100,17 +100,13 @@ def train_variants(
 
 
 def sequences(u: Tensor, chain: Chain) -> Tensor:
-    """Turn uniform numbers [..., T] into stationary sequences of the chain, without a loop.
+    """Uniform numbers [..., T] as stationary sequences of the chain, bool [..., T], without a loop.
 
-    A step of the chain resets to a fixed symbol, or else keeps the symbol (p + q <= 1) or flips it
-    (p + q >= 1). So a symbol is the last reset before it and the parity of the steps since.
-
-    Returns:
-        bool [..., T], True for the symbol 1.
+    A step of the chain resets to a fixed symbol, or else keeps the symbol (p + q < 1) or flips it
+    (p + q > 1). So a symbol is the last reset before it and the parity of the steps since.
     """
     p, q = chain.p, chain.q
-    keeps = p + q <= 1
-    to_one, to_zero = (p, q) if keeps else (1 - q, 1 - p)
+    to_one, to_zero = (p, q) if chain.below else (1 - q, 1 - p)
     reset, symbol = u < to_one + to_zero, u < to_one
     # The first symbol follows the stationary law.
     reset[..., 0] = True
@@ -118,7 +114,7 @@ def sequences(u: Tensor, chain: Chain) -> Tensor:
     place = torch.arange(u.shape[-1], device=u.device)
     last = torch.where(reset, place, 0).cummax(dim=-1).values
     state = symbol.gather(-1, last)
-    return state if keeps else state ^ ((place - last) % 2 == 1)
+    return state if chain.below else state ^ ((place - last) % 2 == 1)
 
 
 def one_cycle(iterations: int, warm_up: float) -> Callable[[int], float]:
@@ -140,15 +136,10 @@ def _optimizer(
     """One learning rate, weight decay and kind per run."""
     each = [training for training in trainings for _ in range(seeds)]
     decay = [training.weight_decay for training in each]
-    return Optimizer(
-        [training.optimizer for training in each],
-        lr=[training.lr for training in each],
-        momentum=MOMENTUM,
-        beta1=BETAS[0],
-        beta2=BETAS[1],
-        weight_decay={name: 0.0 if name in UNDECAYED else decay for name in parameters},
-        schedule=one_cycle(trainings[0].iterations, trainings[0].warm_up),
-    )
+    kinds, rates = [training.optimizer for training in each], [training.lr for training in each]
+    decays = {name: 0.0 if name in UNDECAYED else decay for name in parameters}
+    schedule = one_cycle(trainings[0].iterations, trainings[0].warm_up)
+    return Optimizer(kinds, rates, MOMENTUM, *BETAS, weight_decay=decays, schedule=schedule)
 
 
 def top_share(W: Tensor) -> Tensor:

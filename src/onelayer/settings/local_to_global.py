@@ -196,9 +196,8 @@ class TrapSettings(EnsembleSettings):
 
     @model_validator(mode="after")
     def _chains_have_a_trap(self) -> "TrapSettings":
-        for chain in self.chains:
-            if chain.below:
-                raise ValueError(f"chains: {chain}: p + q must exceed 1")
+        if below := [str(chain) for chain in self.chains if chain.below]:
+            raise ValueError(f"chains: {below[0]}: p + q must exceed 1")
         return self
 
 
