@@ -33,10 +33,9 @@ POINT_NOTES = [
     "0, at the loss of the unigram model.",
 ]
 BASIN_NOTES = [
-    "Arrives as in theory: share of the starts whose flow ends in the basin that theorem 2 names "
-    "for each of them; with a, share that ends at a critical point. Errors are the largest of all "
-    "flows: of the energy E (lemma 1; with a it has -2 a^2 beside it), of the loss beside the "
-    "entropy of the minimum, of the limit beside the one that E predicts.",
+    "Arrives as in theory: share of the starts whose flow ends in the basin that theorem 2 names; "
+    "with a, at a critical point. Errors are the largest of all flows: of the energy E (lemma 1; "
+    "with a it has -2 a^2 beside it), of the loss, of the limit beside the one that E predicts.",
     "Theory: what the paper says of starts near the origin (scales up to .1), all for p + q < 1 "
     "and none for p + q > 1.",
 ]
@@ -176,13 +175,12 @@ def flows_for_readers(table: pd.DataFrame) -> pd.DataFrame:
 
 with job(snakemake) as step:
     settings = FlowSettings(**snakemake.params.settings)
-    maps, paths = load_file(snakemake.input.maps)["theta"], load_file(snakemake.input.paths)
-    frames = (pd.read_parquet(snakemake.input[n]) for n in ("neighbours", "gaussian", "attention"))
-    neighbours, gaussian, attention = frames
-    table = critical_points(settings, neighbours)
+    maps, paths = (load_file(snakemake.input[name]) for name in ("maps", "paths"))
+    table = critical_points(settings, pd.read_parquet(snakemake.input.neighbours))
     shown, title = points_for_readers(table), "Critical points of the loss, computed and in theory"
     step.save_table(table, "critical_points", title=title, shown=shown, notes=POINT_NOTES)
-    table = every_flow(settings, maps, gaussian, attention)
+    starts = [pd.read_parquet(snakemake.input[name]) for name in ("gaussian", "attention")]
+    table = every_flow(settings, maps["theta"], *starts)
     shown, title = flows_for_readers(table), "Basins of the gradient flow, simulated and in theory"
     step.save_table(table, "basins", title=title, shown=shown, notes=BASIN_NOTES)
     step.save_figure(drawing.gradient_flow(settings), "gradient_flow")

@@ -34,18 +34,6 @@ STYLES = {
 }
 
 
-def loss_rows(runs: pd.DataFrame, claimed: dict, settings: TransformerSettings) -> list[dict]:
-    """Losses of one start: every seed's final one, and all seeds together, halfway and final."""
-    rows, final = [], runs.groupby("seed", sort=False)["loss"].last()
-    for seed, run in runs.groupby("seed", sort=False):
-        row = {"seed": str(seed), "quantity": "final_loss", "value": final[seed]}
-        rows.append(row | claimed | outcomes.not_trained(run, settings.chain))
-    half = mean(outcomes.halfway(runs)["loss"])
-    rows.append({"seed": ALL, "quantity": "loss_halfway"} | half)
-    row = {"seed": ALL, "quantity": "final_loss"} | claimed | outcomes.over_runs(mean(final))
-    return [*rows, row | outcomes.not_trained(runs, settings.chain)]
-
-
 def rank_rows(runs: pd.DataFrame, iterations: set[int], authors: pd.Series) -> list[dict]:
     """Share of the largest singular value of every matrix, seeds together."""
     rows = []
@@ -60,15 +48,23 @@ def rank_rows(runs: pd.DataFrame, iterations: set[int], authors: pd.Series) -> l
 def starts_table(
     curves: pd.DataFrame, settings: TransformerSettings, published: pd.DataFrame
 ) -> pd.DataFrame:
-    """Every start, then what the paper's starts gain over the standard one."""
-    rows, looks = [], set(curves["iteration"])
+    """Every start: losses of each seed and of all, top shares; then gains over the standard one."""
+    rows, losses, looks = [], {}, set(curves["iteration"])
     of, chain, last = settings.training, settings.chain, max(looks)
     by_start = dict(list(curves.groupby("variant", sort=False)))
     untrained = {start: outcomes.not_trained(runs, chain) for start, runs in by_start.items()}
     for start, runs in by_start.items():
         authors = published[published["initialisation"] == start]
         authors = authors.set_index(["matrix", "iteration"])["published"]
-        of_start = loss_rows(runs, outcomes.claimed_loss(start, chain, of), settings)
+        of_start, losses[start] = [], runs.groupby("seed", sort=False)["loss"].last()
+        claimed = {"quantity": "final_loss"} | outcomes.claimed_loss(start, chain, of)
+        for seed, run in runs.groupby("seed", sort=False):
+            row = {"seed": str(seed), "value": losses[start][seed]} | claimed
+            of_start.append(row | outcomes.not_trained(run, chain))
+        half = mean(outcomes.halfway(runs)["loss"])
+        of_start.append({"seed": ALL, "quantity": "loss_halfway"} | half)
+        row = {"seed": ALL} | claimed | outcomes.over_runs(mean(losses[start]))
+        of_start.append(row | untrained[start])
         of_start += rank_rows(runs, {*settings.snapshots, last}, authors)
         # A rank-one start must stay so at every look, the standard one become so in the end.
         if start in WEIGHTS:
@@ -76,7 +72,6 @@ def starts_table(
             row = worst(rank_rows(runs, at, authors), 1)[1] | {"quantity": "smallest_top_share"}
             of_start.append(row | {"published": one} | untrained[start])
         rows += [{"initialisation": start} | row for row in of_start]
-    losses = {start: runs.groupby("seed")["loss"].last() for start, runs in by_start.items()}
     for start in ("paper", "paper_canonical"):
         gain = outcomes.over_runs(mean(losses["standard"] - losses[start]))
         gain |= {"initialisation": start, "seed": ALL, "quantity": "gain_over_the_standard_start"}
@@ -127,12 +122,12 @@ def ablation(
         }
         key = dict(zip(VARIANT_KEYS, (variant.name, start, model, of.iterations), strict=True))
         rows += [key | {"quantity": quantity} | row for quantity, row in by.items()]
-        half, end, loss = by["trapped_share_halfway"], by["trapped_share"], by["final_loss"]
-        at = [f"{share['value'] * share['n']:.0f} of {share['n']}" for share in (half, end)]
+        loss, half = by["final_loss"], outcomes.counted(by["trapped_share_halfway"])
         shown.append(
             {"variant": STARTS.get(variant.name, variant.name), "start": STARTS[start]}
             | {"iterations": str(of.iterations)}
-            | {"at the unigram model halfway": at[0], "in the end": at[1]}
+            | {"at the unigram model halfway": half}
+            | {"in the end": outcomes.counted(by["trapped_share"])}
             | {"first escape": number(by["first_escape_iteration"].get("value"), 0)}
             | {"final loss [95%]": interval(loss["value"], loss["low"], loss["high"], 4)}
             | {"published": number(loss["published"], 4)}
@@ -161,7 +156,7 @@ def loss_curves(curves: pd.DataFrame, settings: TransformerSettings) -> plt.Figu
     words = r"unigram entropy $H(\pi)$"
     axis.text(last, 1.15 * chain.gap, words, ha="right", va="bottom", fontsize=8)
     final = curves[(curves["iteration"] == last) & (curves["variant"] == "standard")]
-    stay = f"{outcomes.trapped(final, chain)['value'] * len(final):.0f} of {len(final)}"
+    stay = outcomes.counted(outcomes.trapped(final, chain))
     axis.set_title(f"{stay} standard starts end at the unigram model\n({chain})", fontsize=10)
     axis.set(xlabel="iteration", yscale="log", xlim=(0, last))
     axis.set_ylabel("loss above the bigram entropy (nats)")
@@ -170,20 +165,6 @@ def loss_curves(curves: pd.DataFrame, settings: TransformerSettings) -> plt.Figu
     )
     despine(axis)
     return figure
-
-
-def draw_matrices(axes: np.ndarray, weights: dict, start: str, iterations: list[int]) -> object:
-    """W_1 (on its side) and W_V of the last run, a row a matrix, a column an iteration."""
-    look = {"cmap": DIVERGING, "vmin": -1, "vmax": 1, "interpolation": "nearest", "aspect": "auto"}
-    for row, name in zip(axes, ("W_1", "W_V"), strict=True):
-        runs = weights[f"{start}/{name}"][:, -1]
-        for axis, W, iteration in zip(row, runs, iterations, strict=True):
-            image = axis.imshow((W.T if name == "W_1" else W) / abs(W).max(), **look)
-            axis.set(xticks=[], yticks=[])
-            title = f"${name}$, it. {iteration}\nmax {abs(W).max():.2g}"
-            axis.set_title(title, fontsize=8)
-    axes[1, len(iterations) // 2].set_xlabel(f"{WEIGHTS[start]}, {STARTS[start]}", fontsize=9)
-    return image
 
 
 def draw_shares(axis: plt.Axes, curves: pd.DataFrame, authors: pd.DataFrame, title: str) -> None:
@@ -205,12 +186,20 @@ def draw_shares(axis: plt.Axes, curves: pd.DataFrame, authors: pd.DataFrame, tit
 def weights_figure(
     curves: pd.DataFrame, weights: dict, authors: pd.DataFrame, iterations: list[int]
 ) -> plt.Figure:
-    """Figs. 3 and 6: W_1 and W_V along the training, and how near to rank one all matrices come."""
+    """Figs. 3 and 6: W_1 (on its side) and W_V along the training, and top shares of all."""
     figure, columns = plt.figure(figsize=(WIDTH, 6.2)), len(iterations)
     upper, lower = figure.subfigures(2, 1, height_ratios=[1, 1.05])
     axes = upper.subplots(2, 2 * columns, squeeze=False)
+    look = {"cmap": DIVERGING, "vmin": -1, "vmax": 1, "interpolation": "nearest", "aspect": "auto"}
     for half, start in zip((axes[:, :columns], axes[:, columns:]), WEIGHTS, strict=True):
-        image = draw_matrices(half, weights, start, iterations)
+        for row, name in zip(half, ("W_1", "W_V"), strict=True):
+            runs = weights[f"{start}/{name}"][:, -1]  # of the last run
+            for axis, W, iteration in zip(row, runs, iterations, strict=True):
+                image = axis.imshow((W.T if name == "W_1" else W) / abs(W).max(), **look)
+                axis.set(xticks=[], yticks=[])
+                largest = f"max {abs(W).max():.2g}"
+                axis.set_title(f"${name}$, it. {iteration}\n{largest}", fontsize=8)
+        half[1, columns // 2].set_xlabel(f"{WEIGHTS[start]}, {STARTS[start]}", fontsize=9)
     bar = upper.colorbar(image, ax=axes, ticks=[-1, 0, 1], aspect=25)
     bar.set_label("entry / max", fontsize=8)
     upper.suptitle("Weights over training, and how much of them is of rank one", fontsize=10)
@@ -240,9 +229,8 @@ with job(snakemake) as step:
         f"entropy {chain.bigram_entropy:.4f}. Escape: first iteration from which on the loss stays "
         "further below it, the earliest of the seeds.",
         "A longer training has a longer schedule, and is not the shorter one gone on with.",
-        "Published: the entropy at which the paper says that this start ends. It says nothing "
-        "about the changes. Paper's start: W = 1, the authors' default; W = .25: the canonical "
-        "point (e, w) = (1.41, -2).",
+        "Published: where the paper says that this start ends; it says nothing about the changes. "
+        "Its start has W = 1 by default; W = .25 is the canonical point (e, w) = (1.41, -2).",
     ]
     step.save_table(table, "ablation", title=title, shown=shown, notes=notes)
     curves = curves[curves["variant"].isin(STARTS)]
@@ -250,8 +238,7 @@ with job(snakemake) as step:
     notes = [
         f"{chain}; {of.sequence_length} inputs, {of.batch} sequences, {of.iterations} iterations "
         f"of {of.optimizer}, largest learning rate {of.lr:g}, weight decay {of.weight_decay:g}. "
-        "The paper has 1,024 inputs and weight decay .001. Its start has W = 1 by default; with "
-        "W = .25 it is the canonical point.",
+        "The paper has 1,024 inputs, weight decay .001, and by default a start with W = 1.",
         "Loss: on held-out sequences (nats), mean over seeds. Published: the entropy at which the "
         f"paper says that a start ends, unigram {chain.unigram_entropy:.4f} or bigram "
         f"{chain.bigram_entropy:.4f}.",

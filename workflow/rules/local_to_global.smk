@@ -141,7 +141,7 @@ rule show_trap:
         "../../envs/onelayer.yaml"
     params:
         settings=dump(l2g.trap),
-        caption="The loss, who leaves, and the least curvature at the unigram model along trainings of the whole transformer, on chains with p + q > 1.",
+        caption="The loss, and the least curvature at the unigram model along trainings of the whole transformer, on chains with p + q > 1.",
         code=code("show_trap"),
     message:
         "Tabulate and draw who leaves the unigram model"

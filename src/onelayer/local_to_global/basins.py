@@ -126,33 +126,28 @@ def _size_at_rest(E: np.ndarray, sign: int, outer: bool) -> np.ndarray:
 
 
 def _size_at_global_minimum(E: np.ndarray, sign: int, s_star: float) -> np.ndarray:
-    """|w| at energy E with s = s*, by bracketing a function that is monotone in |w|."""
+    """|w| at energy E with s = s*, by bracketing a function that is monotone in |w|.
+
+    At one end of the bracket e^2 = 0 or g = 0, at the other |s| >= |s*|.
+    """
     if not E.size:
         return E
-    low, high = _bracket(E, sign, s_star)
+    edge, closed = np.full_like(E, -W_SADDLE), E < E_SADDLE  # the energy level meets e = 0
+    if sign < 0:
+        edge[closed] = _size_at_rest(E[closed], sign, outer=s_star < 0)
+    if sign > 0:  # a little wider: at large E the root is the end of the bracket to the last digit
+        low = _size_at_rest(E, sign, outer=False)
+        high = np.sqrt(wrightomega(math.log(2) - 2 * (E - s_star)) / 2) * 1.001
+    elif s_star > 0:
+        low, high = np.minimum(0.5, np.exp(E - 2 * s_star)), edge
+    else:
+        low, high = edge, np.maximum(1.0, np.sqrt(2 * np.maximum(-s_star - E, 0))) * 1.001
 
     def excess(log_size: np.ndarray, E: np.ndarray) -> np.ndarray:
         size = np.exp(log_size)
-        g = 1 + sign * 2 * size * size
-        return _square(E, size, sign) * g - s_star
+        return _square(E, size, sign) * (1 + sign * 2 * size * size) - s_star
 
-    tolerances = {"xatol": 1e-15, "xrtol": 1e-15, "fatol": 0.0, "frtol": 0.0}
-    root = elementwise.find_root(
-        excess, (np.log(low), np.log(high)), args=(E,), tolerances=tolerances, maxiter=200
-    )
+    exact = {"xatol": 1e-15, "xrtol": 1e-15, "fatol": 0.0, "frtol": 0.0}
+    bracket = np.log(low), np.log(high)
+    root = elementwise.find_root(excess, bracket, args=(E,), tolerances=exact, maxiter=200)
     return np.exp(root.x)
-
-
-def _bracket(E: np.ndarray, sign: int, s_star: float) -> tuple[np.ndarray, np.ndarray]:
-    """Values of |w| below and above the root: e^2 = 0 or g = 0 on one side, |s| >= |s*| beyond."""
-    edge = np.full_like(E, -W_SADDLE)
-    if sign > 0:
-        low = _size_at_rest(E, sign, outer=False)
-        # A little wider: at large E the root is the end of the bracket to the last digit.
-        return low, np.sqrt(wrightomega(math.log(2) - 2 * (E - s_star)) / 2) * 1.001
-    closed = E < E_SADDLE  # the energy level meets e = 0
-    if s_star > 0:
-        edge[closed] = _size_at_rest(E[closed], sign, outer=False)
-        return np.minimum(0.5, np.exp(E - 2 * s_star)), edge
-    edge[closed] = _size_at_rest(E[closed], sign, outer=True)
-    return edge, np.maximum(1.0, np.sqrt(2 * np.maximum(-s_star - E, 0))) * 1.001

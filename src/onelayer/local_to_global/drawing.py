@@ -13,9 +13,7 @@ from onelayer.settings.local_to_global import Chain, FlowSettings
 
 BLUE, RED, GREEN, YELLOW = PALETTE[0], PALETTE[1], PALETTE[2], PALETTE[4]
 ENDS = {basins.GLOBAL: (BLUE, "o"), basins.LOCAL: (RED, "s")}  # colour and shape say the same
-ELSEWHERE = ("0.5", "x")
 PLANE = grid(EXTENT, 400).reshape(2, 400, 400)  # e and w of a map's pixels
-LOSSES = (1e-3, 10.0)  # nats above the best: the range of the landscape's colours
 
 
 def line(label: str, **style) -> plt.Line2D:
@@ -23,15 +21,25 @@ def line(label: str, **style) -> plt.Line2D:
     return plt.Line2D([], [], label=label, **style)
 
 
-END_HANDLES = [
+PATH_HANDLES = [
     line("reaches a global minimum", color=BLUE, marker="o", ms=4),
     line("reaches a local minimum (e = 0)", color=RED, marker="s", ms=4),
+    line("start", color="0.2", marker=".", ms=5, ls=""),
 ]
 
 
 def side(chain: Chain) -> str:
     """On which side of p + q = 1 a chain lies."""
     return f"p + q {'<' if chain.below else '>'} 1"
+
+
+def draw_path(axis: plt.Axes, path: np.ndarray, end: int, shown: int | None = None) -> None:
+    """A path [2, F], or so much of its beginning, and at which critical points it ends."""
+    colour, shape = ENDS.get(end, ("0.5", "x"))
+    axis.plot(*path[:, :shown], color=colour, lw=0.8, alpha=0.8)
+    axis.plot(*path[:, 0], ".", color="0.2", ms=3)
+    if shown is None:
+        axis.plot(*path[:, -1], shape, color=colour, ms=4, mec="white", mew=0.4, zorder=4)
 
 
 def draw_flow(axis: plt.Axes, chain: Chain) -> None:
@@ -107,15 +115,12 @@ def landscape(settings: FlowSettings, paths: dict[str, np.ndarray]) -> plt.Figur
     for axis, (name, chain) in zip(axes, shown_chains(settings).items(), strict=True):
         s = canonical.logit_gap(*PLANE)
         # Logarithmic, to show both plateau and valley.
-        above = np.maximum(canonical.loss(s, chain) - chain.bigram_entropy, LOSSES[0])
-        ground = axis.imshow(above, cmap=colours, norm=LogNorm(*LOSSES), **frame)
+        above = np.maximum(canonical.loss(s, chain) - chain.bigram_entropy, 1e-3)
+        ground = axis.imshow(above, cmap=colours, norm=LogNorm(1e-3, 10), **frame)
         path = paths[f"plane_{name}"]
         reached = outcome(path[-1], chain)
         for one, end in zip(path.transpose(2, 1, 0), reached, strict=True):
-            colour, shape = ENDS.get(end, ELSEWHERE)
-            axis.plot(*one, color=colour, lw=0.9, alpha=0.8)
-            axis.plot(*one[:, 0], ".", color="0.2", ms=3)
-            axis.plot(*one[:, -1], shape, color=colour, ms=4, mec="white", mew=0.4, zorder=4)
+            draw_path(axis, one, end)
         axis.set(xlabel="embedding e", title=f"{side(chain)}: {chain}")
         axis.set(xlim=(-EXTENT, EXTENT), ylim=(-EXTENT, EXTENT))
     ends = reached[path[0, 1] > 0]  # of the last chain, above p + q = 1
@@ -123,8 +128,7 @@ def landscape(settings: FlowSettings, paths: dict[str, np.ndarray]) -> plt.Figur
     axes[0].set_ylabel("weight w")
     bar = figure.colorbar(ground, ax=axes, shrink=0.85, extend="both")
     bar.set_label("loss above the bigram entropy (nats)")
-    handles = [*END_HANDLES, line("start", color="0.2", marker=".", ms=5, ls="")]
-    figure.legend(handles=handles, loc="outside lower center", ncols=3)
+    figure.legend(handles=PATH_HANDLES, loc="outside lower center", ncols=3)
     figure.suptitle(f"Where p + q > 1, {found} end at a local minimum (e = 0)")
     return figure
 
@@ -132,13 +136,10 @@ def landscape(settings: FlowSettings, paths: dict[str, np.ndarray]) -> plt.Figur
 def draw_column(column: np.ndarray, path: np.ndarray, reached: np.ndarray, bound: float) -> None:
     """Paths [F, 3, n], w over e and a over e; of those that leave the picture the beginning."""
     for one, end in zip(path.transpose(2, 1, 0), reached, strict=True):
-        within, (colour, shape) = (abs(one) <= bound).all(axis=0), ENDS.get(end, ELSEWHERE)
-        first = len(within) if within.all() else int(within.argmin())
+        within = (abs(one) <= bound).all(axis=0)
+        shown = None if within.all() else int(within.argmin())
         for axis, height in zip(column, (1, 2), strict=True):
-            axis.plot(*one[[0, height], :first], color=colour, lw=0.7, alpha=0.8)
-            axis.plot(*one[[0, height], 0], "o", color="0.2", ms=2)
-            if within.all():
-                axis.plot(*one[[0, height], -1], shape, color=colour, ms=3.5, zorder=3)
+            draw_path(axis, one[[0, height]], end, shown)
     for axis in column:
         axis.axvline(0, color="0.6", lw=0.8, zorder=0)
         despine(axis)
@@ -166,10 +167,8 @@ def attention_flow(settings: FlowSettings, paths: dict[str, np.ndarray]) -> plt.
             row[0].sharey(row[1])
     axes[0, 0].set_ylabel("weight w")
     axes[1, 0].set_ylabel("attention a")
-    handles = [*END_HANDLES, line("start", color="0.2", marker="o", ms=2.5, ls="")]
-    saddle = r"saddle's weight, $w = -1/\sqrt{2}$"
-    handles.append(line(saddle, color="0.6", lw=0.8, ls=":"))
-    figure.legend(handles=handles, loc="outside lower center", ncols=2)
+    saddle = line(r"saddle's weight, $w = -1/\sqrt{2}$", color="0.6", lw=0.8, ls=":")
+    figure.legend(handles=[*PATH_HANDLES, saddle], loc="outside lower center", ncols=2)
     title = "Flows in (e, w, a) from near the origin that end at a global minimum"
     figure.suptitle(f"{title}:\n{', '.join(counts)}")
     return figure

@@ -108,11 +108,9 @@ def _advance(field: Field, now: Trajectories, tolerance: float, stop_below: floa
     before, speed = _size(rate), _size(k[6])
     near = speed * _size(ahead - theta) <= stop_below * _size(k[6] - rate)
     step = step * np.clip(_SAFETY * np.maximum(error, 1e-12) ** -0.2, _SHRINK, _GROW)
-    theta, time = np.where(moved, ahead, theta), np.where(moved, time + length, time)
-    rate, at_rest = (
-        np.where(moved, k[6], rate),
-        at_rest | (moved & (near & (speed < before) | (speed == 0))),
-    )
+    at_rest = at_rest | (moved & (near & (speed < before) | (speed == 0)))
+    theta, rate = np.where(moved, ahead, theta), np.where(moved, k[6], rate)
+    time = np.where(moved, time + length, time)
     return Trajectories(theta, time, rate, step, at_rest, steps + ~ended, until)
 
 

@@ -79,6 +79,11 @@ def trapped(runs: pd.DataFrame, chain: Chain) -> dict[str, float]:
     return share(int((standing(runs["loss"], chain) == AT).sum()), len(runs))
 
 
+def counted(row: dict | pd.Series) -> str:
+    """A share of runs for readers: `5 of 6`."""
+    return f"{row['value'] * row['n']:.0f} of {row['n']:.0f}"
+
+
 def escape(run: pd.DataFrame, chain: Chain) -> float:
     """First iteration from which on a run has left the unigram model; infinite: none."""
     left = standing(run["loss"], chain) == LEFT

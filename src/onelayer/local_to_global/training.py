@@ -55,8 +55,7 @@ def train_group(
     """
     trainings = [variant.applied(settings.training) for variant in group]
     base, seeds = trainings[0], range(settings.seeds)
-    T, iterations = base.sequence_length, base.iterations
-    random = RunRandom(seeds, execution.device)
+    T, random = base.sequence_length, RunRandom(seeds, execution.device)
     # The same whatever is trained: a use of its own, which no training draws from.
     u = RunRandom([0], execution.device).uniform(settings.evaluate_on, T, use="held-out sequences")
     held_out = sequences(u, chain)
@@ -77,9 +76,9 @@ def train_group(
     parameters = {name: torch.cat([one[name] for one in starts]) for name in starts[0]}
     optimizer = _optimizer(trainings, settings.seeds, parameters)
     labels = [f"{variant.name}, seed {seed}" for variant in group for seed in seeds]
-    ensemble = Ensemble(parameters, batch, optimizer, loss=losses, labels=labels)
-    observe_at = {*range(0, iterations, settings.evaluate_every), iterations, *snapshots}
-    return train(ensemble, iterations, observe=observe, observe_at=observe_at, execution=execution)
+    ensemble, last = Ensemble(parameters, batch, optimizer, losses, labels=labels), base.iterations
+    observe_at = {*range(0, last, settings.evaluate_every), last, *snapshots}
+    return train(ensemble, last, observe=observe, observe_at=observe_at, execution=execution)
 
 
 def train_variants(
