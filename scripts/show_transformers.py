@@ -157,7 +157,8 @@ def loss_curves(curves: pd.DataFrame, settings: TransformerSettings) -> plt.Figu
     axis.text(last, 1.15 * chain.gap, words, ha="right", va="bottom", fontsize=8)
     final = curves[(curves["iteration"] == last) & (curves["variant"] == "standard")]
     stay = outcomes.counted(outcomes.trapped(final, chain))
-    axis.set_title(f"{stay} standard starts end at the unigram model\n({chain})", fontsize=10)
+    title = f"{stay} standard starts are at the unigram model\nafter {last:,} iterations ({chain})"
+    axis.set_title(title, fontsize=10)
     axis.set(xlabel="iteration", yscale="log", xlim=(0, last))
     axis.set_ylabel("loss above the bigram entropy (nats)")
     axis.legend(

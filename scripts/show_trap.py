@@ -91,8 +91,8 @@ def trap_figure(curves: pd.DataFrame, settings: TrapSettings) -> plt.Figure:
     axes[0, 0].set_ylim(-0.5, 1.08)
     axes[0, 0].set_ylabel("loss: 0 unigram,\n1 bigram", fontsize=11)
     axes[1, 0].set_ylabel("least curvature\n(theorem 2: 1)", fontsize=11)
-    title = f"{sum(gone)} of {len(gone)} standard starts leave the unigram model"
-    figure.suptitle(title, fontsize=12)
+    found = f"{sum(gone)} of {len(gone)} standard starts have left the unigram model"
+    figure.suptitle(f"{found}\nafter {last:,} iterations", fontsize=12)
     named = zip(settings.trained, STYLES, strict=False)
     handles = [plt.Line2D([], [], label=variant.name, **style) for variant, style in named]
     figure.legend(handles=handles, loc="outside lower center", ncols=2, fontsize=11)

@@ -56,9 +56,9 @@ def _at_zero(of: Mapping[str, Tensor], x: Tensor, wrong: Tensor) -> tuple[Tensor
     A = (scale * q @ k.mT).masked_fill(later, -torch.inf).softmax(dim=-1)  # [R, T, T]
     mixed, mean_key = A @ v, A @ k
     z = p + mixed @ of["W_O"].mT
-    hidden, one = z @ of["W_1"].mT, torch.eye(p.shape[-1], dtype=p.dtype, device=p.device)
+    hidden, unit = z @ of["W_1"].mT, torch.eye(p.shape[-1], dtype=p.dtype, device=p.device)
     after = (hidden > 0).double().unsqueeze(-1) * of["W_1"].unsqueeze(1)
-    after = one + of["W_2"].unsqueeze(1) @ after
+    after = unit + of["W_2"].unsqueeze(1) @ after
     here = (wrong * x).sum(dim=1)[..., None, None]  # [R, T, 1, 1]
     seen = A * (wrong.mT @ x)  # [R, T, T]: of the symbols s, weighted as wrong as t is
     past = seen.sum(dim=-1)[..., None, None]
@@ -67,7 +67,7 @@ def _at_zero(of: Mapping[str, Tensor], x: Tensor, wrong: Tensor) -> tuple[Tensor
     through_keys = seen @ v - mixed * past[..., 0]
     through_keys = scale * through_keys.unsqueeze(-1) * (q @ of["W_K"]).unsqueeze(-2)
     moved = past * of["W_V"].unsqueeze(1) + here * through_query @ of["W_Q"].unsqueeze(1)
-    moved = of["W_O"].unsqueeze(1) @ (moved + through_keys) + here * one
+    moved = of["W_O"].unsqueeze(1) @ (moved + through_keys) + here * unit
     return z + hidden.relu() @ of["W_2"].mT, (after @ moved).sum(dim=1)
 
 
