@@ -15,19 +15,14 @@ negative.
 
 from collections.abc import Mapping
 
-import pandas as pd
 import torch
 from torch import Tensor
 
-from onelayer.ensemble.execution import Execution
-from onelayer.local_to_global.training import train_variants
-from onelayer.settings.local_to_global import Chain, TrapSettings
+from onelayer.settings.local_to_global import Chain
 
 
 def curvature(parameters: Mapping[str, Tensor], x: Tensor, chain: Chain) -> Tensor:
-    """The smallest eigenvalue of S at e = 0, [R], the other weights as they are.
-
-    In units of 2 |h(0)|: 1 at small weights where p + q > 1.
+    """The smallest eigenvalue of S at e = 0, [R], in units of 2 |h(0)|, other weights as they are.
 
     Parameters are those of the model without LayerNorm; on the inputs x, bool [R, B, T], the
     population loss is estimated.
@@ -69,13 +64,3 @@ def _at_zero(of: Mapping[str, Tensor], x: Tensor, wrong: Tensor) -> tuple[Tensor
     moved = past * of["W_V"].unsqueeze(1) + here * through_query @ of["W_Q"].unsqueeze(1)
     moved = of["W_O"].unsqueeze(1) @ (moved + through_keys) + here * unit
     return z + hidden.relu() @ of["W_2"].mT, (after @ moved).sum(dim=1)
-
-
-def train_trap(settings: TrapSettings, execution: Execution = Execution()) -> pd.DataFrame:
-    """Train every variant on every chain: `training.curves` with `p`, `q` and `curvature`."""
-    parts = []
-    for place, chain in enumerate(settings.chains):
-        also, part = {"curvature": curvature}, execution.part(place)
-        curves = train_variants(settings.trained, settings, chain, part, also)
-        parts.append(curves.assign(p=chain.p, q=chain.q))
-    return pd.concat(parts, ignore_index=True)
