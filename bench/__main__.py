@@ -222,7 +222,7 @@ def basins(share: float) -> list[Way]:
     from scipy.integrate import solve_ivp
 
     from onelayer.local_to_global import canonical, integrator, simulation
-    from onelayer.local_to_global.chain import Chain
+    from onelayer.settings.local_to_global import Chain
 
     points, flow = max(4, round(60 * share**0.5)), partial(canonical.flow, chain=Chain(0.9, 0.9))
     start = simulation.grid(3.0, points)
@@ -256,8 +256,7 @@ def local_to_global(share: float) -> list[Way]:
 
     from onelayer.ensemble import RunRandom
     from onelayer.local_to_global import initialisation, training
-    from onelayer.local_to_global.chain import Chain
-    from onelayer.settings.local_to_global import Variant
+    from onelayer.settings.local_to_global import Chain, Variant
 
     T, d, batch, runs, steps, chain = 256, 8, 16, 15, max(2, round(8 * share)), Chain(0.9, 0.9)
     block = settings().local_to_global.transformer

@@ -7,13 +7,12 @@ from onelayer.evidence.figures import MIDDLE, PALETTE, despine, plt
 from onelayer.evidence.intervals import worst
 from onelayer.evidence.tables import interval, tidy
 from onelayer.job import job
-from onelayer.local_to_global import drawing
-from onelayer.local_to_global.chain import Chain
-from onelayer.local_to_global.outcomes import claimed_model, escape, runs_of, trap_rows
-from onelayer.settings.local_to_global import TrapSettings
+from onelayer.local_to_global import outcomes
+from onelayer.settings.local_to_global import Chain, TrapSettings
 
 KEYS = ["p", "q", "variant"]
-STYLES = list(zip(PALETTE, ("-", "-", "--", "-.", ":", "--", "-."), strict=True))
+LINES = ("-", "-", "--", "-.", ":", "--", "-.")
+STYLES = [{"color": color, "ls": ls} for color, ls in zip(PALETTE, LINES, strict=True)]
 
 
 def trap(curves: pd.DataFrame, settings: TrapSettings) -> pd.DataFrame:
@@ -24,19 +23,16 @@ def trap(curves: pd.DataFrame, settings: TrapSettings) -> pd.DataFrame:
         runs_on = curves[curves["variant"] == variant.name].groupby(["p", "q"], sort=False)
         for (p, q), runs in runs_on:
             chain = Chain(p, q)
-            named = trap_rows(runs, chain)
+            named, key = outcomes.trap_rows(runs, chain), {"p": p, "q": q, "variant": variant.name}
             if variant.initialisation != "standard":  # comes from far above the unigram entropy
                 named = {n: row for n, row in named.items() if not n.startswith("curvature")}
-            key = {"p": p, "q": q, "variant": variant.name}
             rows += [key | {"quantity": quantity} | row for quantity, row in named.items()]
-            gap = chain.unigram_entropy - chain.bigram_entropy
-            tolerance = 2 / (2 * of.batch * of.sequence_length) / gap  # of two logits
+            tolerance = outcomes.excess(2, of)["tolerance"] / chain.gap
             ways.append(key | {"state": "", "tolerance": tolerance} | named["way_closed"])
-        goes = claimed_model(variant.initialisation, chain) == "bigram"
-        row = worst(ways, 1 if goes else -1)[1]
+        goes = outcomes.claimed_model(variant.initialisation, chain) == "bigram"
+        row = worst(ways, 1 if goes else -1)[1] | {"quantity": "worst_way_closed"}
         row |= {"published": float(goes), "null": float(not goes)}
-        row["state"] = max(way["state"] for way in ways)
-        rows.append({"quantity": "worst_way_closed"} | row)
+        rows.append(row | {"state": max(way["state"] for way in ways)})
     return tidy(rows, KEYS)
 
 
@@ -55,8 +51,7 @@ def for_readers(table: pd.DataFrame) -> pd.DataFrame:
         by = part.set_index("quantity")
         row = {"chain": str(Chain(p, q)), "training": variant}
         for label, name in (("halfway", "trapped_share_halfway"), ("in the end", "trapped_share")):
-            at = by.loc[name]
-            row[f"at the unigram model {label}"] = f"{at['value'] * at['n']:.0f} of {at['n']:.0f}"
+            row[f"at the unigram model {label}"] = outcomes.counted(by.loc[name])
         for label, (quantity, digits) in SHOWN.items():
             numbers = by.reindex([quantity]).iloc[0][["value", "low", "high"]]
             row[label] = interval(*numbers, digits)
@@ -66,50 +61,40 @@ def for_readers(table: pd.DataFrame) -> pd.DataFrame:
 
 def draw_chain(column: np.ndarray, runs: pd.DataFrame, chain: Chain, style: dict, far: bool):
     """One variant on one chain; runs that come from far above were never at the unigram model."""
-    each = runs_of(runs)
-    for run in each:
-        way = (chain.unigram_entropy - run["loss"]) / (chain.unigram_entropy - chain.bigram_entropy)
+    for run in outcomes.runs_of(runs):
+        way = outcomes.way(run["loss"], chain)
         column[0].plot(run["iteration"], way, **style, lw=0.9, alpha=0.6)
     if not far:
         bent = runs.groupby("iteration")["curvature"].median()
-        left = np.array([escape(run, chain) for run in each])
-        share = (left[:, None] <= bent.index.to_numpy()).mean(axis=0)
-        column[1].plot(bent.index, share, **style, lw=2)
-        column[2].plot(bent.index, bent, **style, lw=2)
+        column[1].plot(bent.index, bent, **style, lw=2)
 
 
 def trap_figure(curves: pd.DataFrame, settings: TrapSettings) -> plt.Figure:
-    """A column a chain: the way to the bigram entropy, who has left, least curvature."""
-    chains = settings.chains
-    size = (max(MIDDLE, 1.6 * len(chains)), 5.6)
-    figure, axes = plt.subplots(
-        3, len(chains), figsize=size, sharex=True, sharey="row", squeeze=False
-    )
-    styles = [{"color": c, "ls": ls} for c, ls in STYLES]
-    for column, one in zip(axes.T, chains, strict=True):
-        mine = curves[(curves["p"] == one.p) & (curves["q"] == one.q)]
-        for variant, style in zip(settings.trained, styles, strict=False):
+    """A column a chain: the way to the bigram entropy, and the least curvature."""
+    chains, last, gone = settings.chains, curves["iteration"].max(), []
+    shape, size = (2, len(chains)), (max(MIDDLE, 1.6 * len(chains)), 4.4)
+    figure, axes = plt.subplots(*shape, figsize=size, sharex=True, sharey="row", squeeze=False)
+    for column, chain in zip(axes.T, chains, strict=True):
+        mine = curves[(curves["p"] == chain.p) & (curves["q"] == chain.q)]
+        for variant, style in zip(settings.trained, STYLES, strict=False):
             runs, far = mine[mine["variant"] == variant.name], variant.initialisation != "standard"
-            draw_chain(column, runs, Chain(one.p, one.q), style, far)
-        column[0].set_title(f"p = {one.p:.15g}\nq = {one.q:.15g}", fontsize=11)
-        last = curves["iteration"].max()
-        column[2].set(xlim=(0, last), xticks=[0, last])
-        column[2].set_xlabel("iteration", fontsize=11)
-        for axis, levels in zip(column, [(0, 1), (0, 1), (0,)], strict=True):
-            for level in levels:
-                axis.axhline(level, color="0.5", lw=0.8, ls=":", zorder=0)
+            draw_chain(column, runs, chain, style, far)
+        ends = mine[(mine["iteration"] == last) & (mine["variant"] == settings.trained[0].name)]
+        gone += list(outcomes.standing(ends["loss"], chain) == outcomes.LEFT)
+        column[0].set_title(f"p = {chain.p:.15g}\nq = {chain.q:.15g}", fontsize=11)
+        column[1].set(xlim=(0, last), xticks=[0, last])
+        column[1].set_xlabel("iteration", fontsize=11)
+        for axis, level in zip(column[[0, 0, 1]], (0, 1, 0), strict=True):
+            axis.axhline(level, color="0.5", lw=0.8, ls=":", zorder=0)
             axis.tick_params(labelsize=11)
             despine(axis)
     axes[0, 0].set_ylim(-0.5, 1.08)
     axes[0, 0].set_ylabel("loss: 0 unigram,\n1 bigram", fontsize=11)
-    axes[1, 0].set_ylabel("seeds that\nhave left", fontsize=11)
-    axes[2, 0].set_ylabel("least curvature\n(theorem 2: 1)", fontsize=11)
-    ends = curves[(curves["iteration"] == last) & (curves["variant"] == settings.trained[0].name)]
-    chain_of = zip(ends["p"], ends["q"], strict=True)
-    level = [(c := Chain(p, q)).unigram_entropy - c.close for p, q in chain_of]
-    gone = f"{(ends['loss'] < level).sum()} of {len(ends)}"
-    figure.suptitle(f"{gone} standard starts leave the unigram model", fontsize=12)
-    handles = [drawing.line(v.name, **s) for v, s in zip(settings.trained, styles, strict=False)]
+    axes[1, 0].set_ylabel("least curvature\n(theorem 2: 1)", fontsize=11)
+    found = f"{sum(gone)} of {len(gone)} standard starts have left the unigram model"
+    figure.suptitle(f"{found}\nafter {last:,} iterations", fontsize=12)
+    named = zip(settings.trained, STYLES, strict=False)
+    handles = [plt.Line2D([], [], label=variant.name, **style) for variant, style in named]
     figure.legend(handles=handles, loc="outside lower center", ncols=2, fontsize=11)
     return figure
 
@@ -123,11 +108,10 @@ with job(snakemake) as step:
         f"{of.sequence_length} inputs, {of.batch} sequences, {of.iterations} iterations. The "
         "theorem is of the canonical model (theorem 2); of the whole transformer the paper shows "
         "only that small starts stay.",
-        "Least curvature: where e = 0 and b is at its best the loss is the unigram entropy, "
-        "whatever the other weights are; the smallest eigenvalue of the Hessian there in e, b "
-        "moving with it as is best, with the run's own other weights, in units of 2 h(0), what "
-        "theorem 2 gives for small weights. Above 0: a local minimum; below: a way out. Before "
-        "escaping: at the last look at which the run was still at the unigram model.",
+        "Least curvature: smallest eigenvalue of the Hessian in e, b moving with it as is best, at "
+        "e = 0, where the loss is the unigram entropy, with the run's other weights; in units of 2 "
+        "h(0), what theorem 2 gives for small weights. Above 0: a local minimum; below: a way out. "
+        "Before escaping: at the last look at which the run was at the unigram model.",
         "At the unigram model: within a tenth of its distance from the bigram entropy. Escape: "
         "from then on below that. Median: a seed that stays comes after all others.",
     ]

@@ -4,15 +4,14 @@ from safetensors.numpy import save_file
 
 from onelayer.job import job
 from onelayer.local_to_global import simulation
-from onelayer.settings.local_to_global import AttentionFlowSettings, FlowSettings
+from onelayer.settings.local_to_global import FlowSettings
 
 with job(snakemake) as step:
-    flow = FlowSettings(**snakemake.params.settings["flow"])
-    attention = AttentionFlowSettings(**snakemake.params.settings["attention_flow"])
+    flow = FlowSettings(**snakemake.params.settings)
     save_file({"theta": simulation.basin_maps(flow, step.progress)}, step.path("maps"))
     save_file(simulation.shown_paths(flow), step.path("paths"))
     step.save(
         gaussian=simulation.gaussian_starts(2, flow.sigmas, flow.draws, flow),
-        attention=simulation.gaussian_starts(3, attention.sigmas, attention.draws, flow),
+        attention=simulation.gaussian_starts(3, flow.attention_sigmas, flow.attention_draws, flow),
         neighbours=simulation.neighbours(flow),
     )

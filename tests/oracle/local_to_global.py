@@ -4,6 +4,9 @@ import numpy as np
 from scipy.integrate import solve_ivp
 from scipy.optimize import minimize_scalar
 
+from onelayer.local_to_global import canonical
+from onelayer.settings.local_to_global import Chain
+
 
 def cross_entropy(s: float, b: float, p: float, q: float) -> float:
     """Expected loss of a model with logit b after 0 and b + s after 1, from the definition."""
@@ -39,6 +42,13 @@ def descent(theta: np.ndarray, p: float, q: float, h: float = 1e-4) -> np.ndarra
     steps = np.eye(len(theta)) * h
     rise = [loss_of(theta + d, p, q) - loss_of(theta - d, p, q) for d in steps]
     return -np.array(rise) / (2 * h)
+
+
+def hessian(theta: np.ndarray, chain: Chain, h: float = 1e-5) -> np.ndarray:
+    """Of the loss at one point, by central differences of the flow."""
+    steps = np.eye(len(theta)) * h
+    ways = [canonical.flow(theta - d, chain) - canonical.flow(theta + d, chain) for d in steps]
+    return (np.array(ways) + np.transpose(ways)) / (4 * h)
 
 
 def follow(field, start: np.ndarray, until: float) -> np.ndarray:

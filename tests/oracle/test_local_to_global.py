@@ -9,15 +9,12 @@ import torch
 
 from onelayer.ensemble import RunRandom
 from onelayer.local_to_global import basins, canonical, initialisation, training, transformer
-from onelayer.local_to_global.attention import attention
-from onelayer.local_to_global.basins import GLOBAL, LOCAL, SADDLE
-from onelayer.local_to_global.chain import Chain
-from onelayer.local_to_global.critical_points import outcome
-from onelayer.local_to_global.initialisation import STARTS
+from onelayer.local_to_global.basins import GLOBAL, LOCAL, SADDLE, outcome
 from onelayer.local_to_global.integrator import integrate
 from onelayer.local_to_global.training import sequences
+from onelayer.local_to_global.transformer import attention
 from onelayer.local_to_global.trap import _at_zero, curvature
-from onelayer.settings.local_to_global import EnsembleSettings, TrainingSettings, Variant
+from onelayer.settings.local_to_global import Chain, EnsembleSettings, TrainingSettings, Variant
 from tests.oracle import local_to_global as plain
 
 USUAL = {"batch": 16, "d": 8, "optimizer": "adamw", "lr": 2e-3, "warm_up": 0.02}
@@ -34,12 +31,10 @@ def test_loss_is_the_minimum_over_the_bias(p, q):
 
 
 @pytest.mark.parametrize(("p", "q"), [*CHAINS, (0.01, 0.95)])
-def test_slope_and_curvature_are_the_derivatives_of_the_loss(p, q):
+def test_the_slope_is_the_derivative_of_the_loss(p, q):
     chain, s, h = Chain(p, q), np.linspace(-6, 6, 25), 1e-4
     rise = canonical.loss(s + h, chain) - canonical.loss(s - h, chain)
     np.testing.assert_allclose(canonical.slope(s, chain), rise / (2 * h), atol=1e-8)
-    bend = canonical.slope(s + h, chain) - canonical.slope(s - h, chain)
-    np.testing.assert_allclose(canonical.curvature(s, chain), bend / (2 * h), atol=1e-8)
 
 
 @pytest.mark.parametrize(("p", "q"), CHAINS)
@@ -53,25 +48,11 @@ def test_the_flow_is_minus_the_gradient_of_the_loss(p, q, a):
         )
 
 
-@pytest.mark.parametrize(("p", "q"), CHAINS)
-@pytest.mark.parametrize("a", [None, -0.6, 0.8])
-def test_the_hessian_is_the_derivative_of_the_gradient(p, q, a):
-    chain, h = Chain(p, q), 1e-5
-    for point in POINTS:
-        point = np.array(point if a is None else (*point, a))
-        columns = [
-            (canonical.flow(point - d, chain) - canonical.flow(point + d, chain)) / (2 * h)
-            for d in np.eye(len(point)) * h
-        ]
-        found = canonical.hessian(point, chain)
-        np.testing.assert_allclose(found, np.transpose(columns), rtol=1e-5, atol=1e-7)
-
-
 def critical_points(chain: Chain, starts: np.ndarray) -> Iterator[np.ndarray]:
     """Those that Newton's method on |grad L| comes to."""
     for theta in starts:
         for _ in range(80):
-            bend, rate = canonical.hessian(theta, chain), canonical.flow(theta, chain)
+            bend, rate = plain.hessian(theta, chain), canonical.flow(theta, chain)
             if np.linalg.norm(rate) < 1e-12:
                 break
             step = np.linalg.lstsq(bend, rate, rcond=1e-9)[0]
@@ -129,7 +110,7 @@ def test_the_energy_with_attention_is_constant(p, q):
     assert ends.at_rest.all()
 
 
-@pytest.mark.parametrize(("p", "q"), [*CHAINS, (0.3, 0.7), (0.02, 0.03)])
+@pytest.mark.parametrize(("p", "q"), [*CHAINS, (0.3, 0.69), (0.02, 0.03)])
 def test_sequences_are_those_of_the_loop_over_time(p, q):
     u = torch.rand(3, 7, 60, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     drawn = sequences(u, Chain(p, q)).reshape(-1, 60)
@@ -229,7 +210,9 @@ def test_training_is_that_of_torch_optim_on_one_dense_model():
     chain = Chain(0.5, 0.8)
     trained = training.train_group([Variant(name="a")], how, chain)
     random = RunRandom([1])
-    own = {n: t[0].clone().requires_grad_() for n, t in STARTS["standard"](random, 8, 4).items()}
+    own = {
+        n: t[0].clone().requires_grad_() for n, t in initialisation.standard(random, 8, 4).items()
+    }
     groups = [
         {"params": [tensor for name, tensor in own.items() if name != "b"], "weight_decay": 0.1},
         {"params": [own["b"]], "weight_decay": 0.0},

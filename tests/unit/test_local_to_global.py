@@ -8,21 +8,21 @@ import pytest
 import yaml
 
 from onelayer.local_to_global import basins, canonical
-from onelayer.local_to_global.chain import Chain
-from onelayer.local_to_global.critical_points import (
+from onelayer.local_to_global.basins import (
     critical_points,
     critical_points_with_attention,
     outcome,
 )
 from onelayer.local_to_global.integrator import integrate
 from onelayer.local_to_global.simulation import gaussian_starts, neighbours, shown_paths
-from onelayer.settings.local_to_global import FlowSettings, TransformerSettings, TrapSettings
+from onelayer.settings.local_to_global import Chain, FlowSettings, TransformerSettings, TrapSettings
+from tests.oracle import local_to_global as plain
 
 BELOW, ABOVE = Chain(0.2, 0.3), Chain(0.5, 0.8)
 CHAINS = [{"p": 0.2, "q": 0.3}, {"p": 0.5, "q": 0.8}]
 RANK_ONE_OF_TWO = {"name": "x", "initialisation": "rank_one", "embedding_rows": 2}
-FLOW = {"chains": CHAINS, "tolerance": 1e-8, "at_rest": 1e-7, "seed": 0, "extent": 3, "points": 20}
-FLOW |= {"sigmas": [0.1, 1.0], "wide": 1, "near": 0.1, "draws": 20, "trajectories": 4, "frames": 3}
+FLOW = {"chains": CHAINS, "seed": 0, "points": 20, "sigmas": [0.1, 1.0], "draws": 20}
+FLOW |= {"attention_sigmas": [0.1], "attention_draws": 20, "trajectories": 4, "frames": 3}
 
 
 def flow(chain: Chain, start: np.ndarray, **options):
@@ -73,20 +73,6 @@ def test_e_0_stays_where_it_starts(chain):
     ends = flow(chain, start)
     assert ends.at_rest.all() and (ends.steps == 0).all()
     np.testing.assert_array_equal(ends.theta, start)
-    assert (basins.basin(*start, chain) == basins.STAYS).all()
-    np.testing.assert_array_equal(basins.limit_points(*start, chain), start)
-
-
-@pytest.mark.parametrize("chain", [BELOW, ABOVE])
-def test_w_0_stays_0_and_has_its_own_limit(chain):
-    start = np.array([[0.5, -2.0], [0.0, 0.0]])
-    ends = flow(chain, start, stop_below=1e-7)
-    expected = math.sqrt(chain.s_star) if chain is BELOW else 0.0
-    np.testing.assert_allclose(ends.theta[0], [expected, -expected], atol=1e-6)
-    assert (ends.theta[1] == 0).all()
-    kind = basins.GLOBAL if chain is BELOW else basins.LOCAL
-    assert (basins.basin(*start, chain) == kind).all()
-    np.testing.assert_allclose(basins.limit_points(*start, chain), ends.theta, atol=1e-6)
 
 
 @pytest.mark.parametrize("chain", [BELOW, ABOVE])
@@ -123,18 +109,18 @@ def test_critical_points_are_what_they_are_called(chain, points_of):
     for name, points in points_of(chain).items():
         assert np.linalg.norm(canonical.flow(np.transpose(points), chain), axis=0).max() < 1e-12
         for point in points:
-            bends = np.linalg.eigvalsh(canonical.hessian(point, chain))
+            bends = np.linalg.eigvalsh(plain.hessian(point, chain))
             # Along the sets of minima and along e = 0 the loss is flat.
             if name in ("global minimum", "local minimum"):
-                assert bends[0] > -1e-12 and bends[-1] > 1e-3
+                assert bends[0] > -1e-8 and bends[-1] > 1e-3
             elif name == "local maximum":
-                assert bends[0] < -1e-3 and bends[-1] < 1e-12
+                assert bends[0] < -1e-3 and bends[-1] < 1e-8
             elif name == "saddle, a e^2 = -1":
                 assert bends[0] < -0.1 and bends[-1] > 0.1
                 reached = outcome(point[:, None], chain)
                 assert reached.tolist() == [basins.SADDLE]
             else:
-                assert bends == pytest.approx(np.zeros(len(point)), abs=1e-12)
+                assert bends == pytest.approx(np.zeros(len(point)), abs=1e-8)
 
 
 def test_the_flow_returns_to_minima_and_leaves_maxima_and_new_saddles():
@@ -181,8 +167,6 @@ def config(block: str) -> dict:
         ("flow", FlowSettings, {"chains": [{"p": 0.3, "q": 0.7}]}, "p \\+ q = 1 makes the symbols"),
         ("flow", FlowSettings, {"chains": [*CHAINS, CHAINS[0]]}, "0.2 0.3 is given twice"),
         ("flow", FlowSettings, {"chains": [CHAINS[0], {"p": 0.1, "q": 0.1}]}, "at least one with"),
-        ("flow", FlowSettings, {"sigmas": [1.0, 0.1]}, "ascending order"),
-        ("transformer", TransformerSettings, {"snapshots": [5000]}, "comes after the last of"),
         ("trap", TrapSettings, {"chains": [CHAINS[0]]}, r"p = 0.2, q = 0.3: p \+ q must exceed 1"),
         ("transformer", TransformerSettings, {"variants": [RANK_ONE_OF_TWO]}, "must be 1, found 2"),
         ("trap", TrapSettings, {"variants": [{"name": "paper's start"}]}, "is trained anyway"),

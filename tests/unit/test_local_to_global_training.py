@@ -9,12 +9,10 @@ import torch
 
 from onelayer.ensemble import RunRandom
 from onelayer.ensemble.execution import Checkpoint, Execution
-from onelayer.errors import OnelayerError
 from onelayer.local_to_global import canonical, training
-from onelayer.local_to_global.attention import attention
-from onelayer.local_to_global.chain import Chain
-from onelayer.local_to_global.initialisation import STARTS
+from onelayer.local_to_global.initialisation import standard, start
 from onelayer.local_to_global.outcomes import (
+    NEAR,
     claimed_loss,
     claimed_model,
     escape,
@@ -24,8 +22,11 @@ from onelayer.local_to_global.outcomes import (
     trap_rows,
     trapped,
 )
-from onelayer.local_to_global.trap import curvature, train_trap
+from onelayer.local_to_global.transformer import attention
+from onelayer.local_to_global.trap import curvature
 from onelayer.settings.local_to_global import (
+    STARTS,
+    Chain,
     EnsembleSettings,
     TrainingSettings,
     TrapSettings,
@@ -53,7 +54,7 @@ def trained(group: list[Variant], settings: EnsembleSettings) -> pd.DataFrame:
 
 def test_the_paper_start_with_a_quarter_is_the_canonical_point():
     """f(1) - f(0) of the constant start, from its definition: e.z of both symbols."""
-    parameters = STARTS["paper_canonical"](RunRandom([0]), 4, 8)
+    parameters = start("paper_canonical", BASE, RunRandom([0]))
     e, W_1, W_2 = (parameters[name][0].double().numpy() for name in ("e", "W_1", "W_2"))
     gap = [e @ (z + W_2 @ np.maximum(W_1 @ z, 0)) for z in (e / 2, -e / 2)]
     assert gap[0] - gap[1] == pytest.approx(canonical.logit_gap(np.sqrt(2.0), -2.0), rel=1e-6)
@@ -61,15 +62,15 @@ def test_the_paper_start_with_a_quarter_is_the_canonical_point():
 
 def test_starts_have_the_size_and_the_rank_they_should():
     random = RunRandom(range(400))
-    standard, one = (STARTS[name](random, 16, 8) for name in ("standard", "rank_one"))
+    drawn, one = (start(name, BASE, random) for name in ("standard", "rank_one"))
     for name in ("e", "W_Q", "W_O", "W_1", "W_2"):
-        size = [p[name].square().sum().item() / 400 for p in (standard, one)]
+        size = [p[name].square().sum().item() / 400 for p in (drawn, one)]
         assert size[0] == pytest.approx(size[1], rel=0.35), name
     for name in training.MATRICES:
         std = 0.02 / 2**0.5 if name in ("W_O", "W_2") else 0.02
-        assert standard[name].std().item() == pytest.approx(std, rel=0.05)
+        assert drawn[name].std().item() == pytest.approx(std, rel=0.05)
         assert (training.top_share(one[name]) > 1 - 1e-5).all(), name
-        assert (training.top_share(standard[name]) < 0.9).all(), name
+        assert (training.top_share(drawn[name]) < 0.9).all(), name
     assert torch.equal(one["wpe"], (-one["e"] / 2)[:, None].expand(-1, 16, -1))
 
 
@@ -81,7 +82,7 @@ def test_the_schedule_rises_to_1_and_falls_to_a_tenth():
 
 
 def test_variants_of_one_shape_train_together():
-    shorter, fewer = Variant(name="x", sequence_length=64), Variant(name="y", batch=8)
+    shorter, fewer = Variant(name="x", sequence_length=64), Variant(name="y", iterations=8)
     groups = training.groups_of([STANDARD, shorter, fewer, PAPER], BASE)
     assert groups == [[STANDARD, PAPER], [shorter], [fewer]]
 
@@ -100,11 +101,11 @@ def test_a_run_is_the_same_alone_and_beside_other_variants(changes):
 
 def test_matrices_decay_and_biases_and_gains_do_not():
     base = BASE.model_copy(update={"layer_norm": True, "weight_decay": 0.1})
-    start = training._start("standard", base, RunRandom([0]))
-    decay = training._optimizer([base], 1, start).weight_decay
+    drawn = start("standard", base, RunRandom([0]))
+    decay = training._optimizer([base], 1, drawn).weight_decay
     free = {name for name, value in decay.items() if value == 0}
     assert free == {"b", "ln_attention", "ln_mlp", "ln_final"}
-    assert all(decay[name] == [0.1] for name in set(start) - free)
+    assert all(decay[name] == [0.1] for name in set(drawn) - free)
 
 
 def test_variants_go_on_where_a_killed_training_stopped(tmp_path: Path):
@@ -134,11 +135,6 @@ def test_variants_go_on_where_a_killed_training_stopped(tmp_path: Path):
         assert lengths == left
 
 
-def test_held_out_sequences_of_one_symbol_are_refused():
-    with pytest.raises(OnelayerError, match=r"evaluate_on = 16: .* hold one symbol only"):
-        training.train_group([STANDARD], small(), Chain(1e-9, 0.5))
-
-
 def test_the_paper_start_passes_the_unigram_entropy_and_the_standard_start_does_not():
     """At a sixteenth of the published sequence length; both end with W_1 of rank one."""
     settings = small(evaluate_every=100, sequence_length=64, batch=16, iterations=400)
@@ -159,7 +155,7 @@ def test_attention_to_keys_far_below_the_best_stays_finite():
 
 
 def test_without_weights_the_curvature_is_what_theorem_2_gives():
-    zero = {n: torch.zeros_like(t) for n, t in STARTS["standard"](RunRandom([0, 1]), 4, 3).items()}
+    zero = {n: torch.zeros_like(t) for n, t in standard(RunRandom([0, 1]), 4, 3).items()}
     x = torch.rand(1, 64, 4, generator=torch.Generator().manual_seed(0)) < CHAIN.pi1
     found = curvature(zero, x.expand(2, -1, -1), CHAIN)
     assert found.tolist() == pytest.approx([1, 1], abs=1e-12)
@@ -167,14 +163,16 @@ def test_without_weights_the_curvature_is_what_theorem_2_gives():
     assert below.tolist() == pytest.approx([-1, -1], abs=1e-12)
 
 
-def test_a_standard_start_begins_at_the_curvature_of_theorem_2_on_every_chain():
-    chains = [{"p": 0.9, "q": 0.9}, {"p": 0.5, "q": 0.8}]
+@pytest.mark.parametrize("chain", [CHAIN, Chain(0.9, 0.9)])
+def test_a_standard_start_begins_at_the_curvature_of_theorem_2_on_every_chain(chain):
     base = small(evaluate_every=20, sequence_length=8, iterations=20).model_dump()
     base["variants"] = [{"name": "fast", "lr": 0.008}]
-    curves = train_trap(settings := TrapSettings(**base, chains=chains))
+    settings = TrapSettings(**base, chains=[chain])
+    measured = {"curvature": curvature}
+    curves = training.train_variants(settings.trained, settings, chain, also=measured)
     names = [variant.name for variant in settings.trained]
     assert names[0] == "standard start" and names[-1] == "fast" and len(names) == 4
-    assert curves.groupby("p")["variant"].unique().map(list).tolist() == [names] * 2
+    assert list(curves["variant"].unique()) == names
     first = curves[(curves["iteration"] == 0) & (curves["variant"] == "standard start")]
     assert first["curvature"].between(0.9, 1.1).all() and np.isfinite(curves["loss"]).all()
 
@@ -230,7 +228,7 @@ def test_the_median_counts_those_that_stay_as_last():
 def test_halfway_is_the_last_look_of_the_first_half():
     found = halfway(runs((LOW, 0.0), (HIGH, 0.0)))
     assert found["iteration"].tolist() == [20, 20] and trapped(found, CHAIN)["value"] == 0.5
-    beyond = pd.DataFrame({"loss": [HIGH + 2 * CHAIN.close, HIGH - 2 * CHAIN.close]})
+    beyond = pd.DataFrame({"loss": [HIGH + 2 * NEAR * CHAIN.gap, HIGH - 2 * NEAR * CHAIN.gap]})
     assert trapped(beyond, CHAIN)["value"] == 0
 
 

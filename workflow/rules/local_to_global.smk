@@ -1,15 +1,17 @@
 # Local to Global (Makkuva et al. 2024): gradient flow, and transformers on Markov chains.
 l2g = settings.local_to_global
-AUTHORS = repository_file("reference/local_to_global_rank_one.csv")
+FLOWS = {
+    "maps": "results/local_to_global/maps.safetensors",
+    "paths": "results/local_to_global/paths.safetensors",
+    "gaussian": "results/local_to_global/gaussian_starts.parquet",
+    "attention": "results/local_to_global/attention_ends.parquet",
+    "neighbours": "results/local_to_global/neighbours.parquet",
+}
 
 
 rule simulate_flow:
     output:
-        maps="results/local_to_global/maps.safetensors",
-        paths="results/local_to_global/paths.safetensors",
-        gaussian="results/local_to_global/gaussian_starts.parquet",
-        attention="results/local_to_global/attention_ends.parquet",
-        neighbours="results/local_to_global/neighbours.parquet",
+        **FLOWS,
     log:
         "results/logs/simulate_flow.log",
     benchmark:
@@ -21,7 +23,7 @@ rule simulate_flow:
         mem_mb=lambda w, attempt: 900 * attempt,
         runtime=lambda w, attempt: 10 * attempt,
     params:
-        settings=dict(flow=dump(l2g.flow), attention_flow=dump(l2g.attention_flow)),
+        settings=dump(l2g.flow),
         code=code("simulate_flow"),
     message:
         "Follow the gradient flow from grids, Gaussian starts and critical points"
@@ -29,85 +31,28 @@ rule simulate_flow:
         "../../scripts/simulate_flow.py"
 
 
-rule show_critical_points:
+rule show_flow:
     input:
-        neighbours="results/local_to_global/neighbours.parquet",
+        **FLOWS,
     output:
-        table=table("local_to_global/critical_points"),
-    log:
-        "results/logs/show_critical_points.log",
-    localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
-    params:
-        settings=dump(l2g.flow),
-        code=code("show_critical_points"),
-    message:
-        "Tabulate the critical points of the loss"
-    script:
-        "../../scripts/show_critical_points.py"
-
-
-rule show_basins:
-    input:
-        maps="results/local_to_global/maps.safetensors",
-        gaussian="results/local_to_global/gaussian_starts.parquet",
-        attention="results/local_to_global/attention_ends.parquet",
-    output:
-        table=table("local_to_global/basins"),
-    log:
-        "results/logs/show_basins.log",
-    localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
-    params:
-        settings=dump(l2g.flow),
-        code=code("show_basins"),
-    message:
-        "Tabulate where the gradient flow ends"
-    script:
-        "../../scripts/show_basins.py"
-
-
-rule show_gradient_flow:
-    input:
-        paths="results/local_to_global/paths.safetensors",
-    output:
-        figure=figure("local_to_global/gradient_flow"),
+        critical_points=table("local_to_global/critical_points"),
+        basins=table("local_to_global/basins"),
+        gradient_flow=figure("local_to_global/gradient_flow"),
         landscape=figure("local_to_global/landscape"),
+        attention_flow=figure("local_to_global/attention_flow"),
     log:
-        "results/logs/show_gradient_flow.log",
+        "results/logs/show_flow.log",
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
     params:
         settings=dump(l2g.flow),
-        caption="Gradient flow of the canonical model (e, w), for p + q below and above 1: along contours of the energy E, its basins (Fig. 1 of the paper), and trajectories from random starts on the loss.",
-        code=code("show_gradient_flow"),
+        caption="Gradient flow of the canonical model, for p + q below and above 1: of (e, w) along contours of the energy E, its basins (Fig. 1 of the paper), and trajectories on the loss; with the attention scalar, (e, w, a), from starts wide around the origin (Fig. 2) and near it (Fig. 5).",
+        code=code("show_flow"),
     message:
-        "Draw the gradient flow, its basins, and the loss landscape"
+        "Tabulate and draw the critical points of the loss, and where the gradient flow ends"
     script:
-        "../../scripts/show_gradient_flow.py"
-
-
-rule show_attention_flow:
-    input:
-        paths="results/local_to_global/paths.safetensors",
-    output:
-        figure=figure("local_to_global/attention_flow"),
-    log:
-        "results/logs/show_attention_flow.log",
-    localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
-    params:
-        settings=dump(l2g.flow),
-        caption="Gradient flow with the attention scalar, (e, w, a), from starts in a cube around the origin, wide (Fig. 2 of the paper) and near it (Fig. 5).",
-        code=code("show_attention_flow"),
-    message:
-        "Draw the gradient flow with attention"
-    script:
-        "../../scripts/show_attention_flow.py"
+        "../../scripts/show_flow.py"
 
 
 rule train_transformers:
@@ -135,67 +80,29 @@ rule train_transformers:
         "../../scripts/train_transformers.py"
 
 
-rule show_starts:
-    input:
-        curves="results/local_to_global/curves.parquet",
-    output:
-        table=table("local_to_global/starts"),
-        figure=figure("local_to_global/loss_curves"),
-    log:
-        "results/logs/show_starts.log",
-    localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
-    params:
-        published=AUTHORS,
-        settings=dump(l2g.transformer),
-        caption="Loss over training from the standard, the rank-one and the paper's two starts, beside the entropies of the unigram and the bigram model (Fig. 4 of the paper).",
-        code=code("show_starts"),
-    message:
-        "Tabulate and draw what each start learns"
-    script:
-        "../../scripts/show_starts.py"
-
-
-rule show_ablation:
-    input:
-        curves="results/local_to_global/curves.parquet",
-    output:
-        table=table("local_to_global/ablation"),
-    log:
-        "results/logs/show_ablation.log",
-    localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
-    params:
-        settings=dump(l2g.transformer),
-        code=code("show_ablation"),
-    message:
-        "Tabulate where each start ends, one change of the training at a time"
-    script:
-        "../../scripts/show_ablation.py"
-
-
-rule show_weights:
+rule show_transformers:
     input:
         curves="results/local_to_global/curves.parquet",
         weights="results/local_to_global/weights.safetensors",
     output:
-        figure=figure("local_to_global/weights"),
+        starts=table("local_to_global/starts"),
+        ablation=table("local_to_global/ablation"),
+        loss_curves=figure("local_to_global/loss_curves"),
+        weights=figure("local_to_global/weights"),
     log:
-        "results/logs/show_weights.log",
+        "results/logs/show_transformers.log",
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
     params:
-        published=AUTHORS,
+        published=repository_file("reference/local_to_global_rank_one.csv"),
         settings=dump(l2g.transformer),
-        caption="The first MLP matrix and the value matrix of one run along the training, from the standard start (Fig. 3 of the paper) and a rank-one start (Fig. 6), and how near to rank one all six matrices come, beside the authors' saved weights.",
-        code=code("show_weights"),
+        caption="Transformers from the standard, the rank-one and the paper's two starts: the loss over training, beside the entropies of the unigram and the bigram model (Fig. 4 of the paper); and the first MLP matrix and the value matrix of one run (Figs. 3 and 6), and how near to rank one all six matrices come, beside the authors' saved weights.",
+        code=code("show_transformers"),
     message:
-        "Draw the weights and how near to rank one they come"
+        "Tabulate and draw what each start learns, and with one change at a time"
     script:
-        "../../scripts/show_weights.py"
+        "../../scripts/show_transformers.py"
 
 
 rule train_trapped:
@@ -234,7 +141,7 @@ rule show_trap:
         "../../envs/onelayer.yaml"
     params:
         settings=dump(l2g.trap),
-        caption="The loss, who leaves, and the least curvature at the unigram model along trainings of the whole transformer, on chains with p + q > 1.",
+        caption="The loss, and the least curvature at the unigram model along trainings of the whole transformer, on chains with p + q > 1.",
         code=code("show_trap"),
     message:
         "Tabulate and draw who leaves the unigram model"

@@ -1,34 +1,95 @@
-"""Where the gradient flow of (e, w) ends, from theory alone (theorems 1 and 2).
+"""Critical points of the loss, and at which of them the flow ends (theorems 1 to 3).
 
-The energy E is constant along the flow and w keeps its sign, so that a start decides its limit: it
-is the point of the same energy with s = s* (global minimum) or with e = 0 (local minimum). For
-p + q = 1, which settings refuse, no theorem says where.
+With the attention scalar a there are three sets of critical points, because
+grad s = (2 e g (1 + 2 a e^2), 4 |w| e^2 (1 + a e^2), e^4 g) with g = 1 + 2 w|w|: s = s*; e = 0; and
+g = 0 with a e^2 = -1, which the model without a does not have. On the last s = 0 is a product of
+two factors that change sign there: saddles, at the loss of the unigram model.
+
+Without a theory says where every flow ends. The energy E is constant along it and w keeps its sign,
+so that a start decides its limit: the point of the same energy with s = s* or with e = 0.
 """
 
+import itertools
 import math
 
 import numpy as np
 from scipy.optimize import elementwise
 from scipy.special import lambertw, wrightomega
 
-from onelayer.local_to_global.canonical import E_SADDLE, W_SADDLE, energy
-from onelayer.local_to_global.chain import Chain
+from onelayer.local_to_global.canonical import E_SADDLE, W_SADDLE, energy, logit_gap
+from onelayer.settings.local_to_global import Chain
 
-GLOBAL, LOCAL, SADDLE, STAYS = range(4)
+# The sets s = s*, e = 0, and a e^2 = -1; or none of them, yet.
+GLOBAL, LOCAL, SADDLE, UNFINISHED = range(4)
+REACHED = 1e-3  # limits differ by much more than this
+_INNER, _OUTER = (-0.5, -0.25, 0.5, 1.0), (-2.0, -1.5, -1.2, -1.0)  # w on either side of the saddle
+_ATTENTION = (-0.5, 0.5)  # a
+
+
+def critical_points(chain: Chain) -> dict[str, list[np.ndarray]]:
+    """Representatives (e, w) of every kind of critical point (theorem 1).
+
+    Global minima are a curve, minima and maxima on e = 0 half-lines: four of each stand for all.
+    """
+    minima, maxima = (_OUTER, _INNER) if chain.below else (_INNER, _OUTER)
+    on_axis = {"local minimum": minima, "local maximum": maxima, "saddle": [W_SADDLE]}
+    locus = [np.array([np.sqrt(chain.s_star / (1 + 2 * w * abs(w))), w]) for w in maxima]
+    flat = {name: [np.array([0.0, w]) for w in places] for name, places in on_axis.items()}
+    return {"global minimum": locus} | flat
+
+
+def critical_points_with_attention(chain: Chain) -> dict[str, list[np.ndarray]]:
+    """Representatives (e, w, a) of every kind of critical point with the attention scalar.
+
+    Near e = 0 the growth rate of log|e| is -2 h(0) (1 + 2 w|w|) whatever a is: the same half-lines,
+    now half-planes, are minima and maxima.
+    """
+    with_attention = {
+        kind: [np.append(point, a) for point in points for a in _ATTENTION]
+        for kind, points in critical_points(chain).items()
+    }
+    beside = itertools.product((*_INNER, *_OUTER), _ATTENTION)
+    with_attention["global minimum"] = [
+        np.array([e, w, a]) for w, a in beside for e in _e_on_locus(w, a, chain)
+    ]
+    with_attention["saddle, e = 0"] = with_attention.pop("saddle")
+    of_attention = [np.array([a**-0.5, W_SADDLE, -a]) for a in (0.25, 0.5, 1.0)]
+    return with_attention | {"saddle, a e^2 = -1": of_attention}
+
+
+def _e_on_locus(w: float, a: float, chain: Chain) -> list[float]:
+    """Every positive e with e^2 (1 + 2 w|w|)(1 + a e^2) = s*; a is not 0."""
+    squares = np.roots([a, 1, -chain.s_star / (1 + 2 * w * abs(w))])
+    real = squares[np.isreal(squares)].real
+    return np.sqrt(np.sort(real[real > 0])).tolist()
+
+
+POINTS = {"(e, w)": critical_points, "(e, w, a)": critical_points_with_attention}
+
+
+def outcome(theta: np.ndarray, chain: Chain) -> np.ndarray:
+    """At which set of critical points flows [2 or 3, N] have arrived, or `UNFINISHED`.
+
+    Far out s changes by thousands over the last digits of theta that the integrator resolves:
+    s = s* is meant up to a distance of points, |s - s*| over |grad s|.
+    """
+    e, w, a = (*theta, np.zeros_like(theta[0]))[:3]
+    square, g = e * e, 1 + 2 * w * abs(w)
+    k = 1 + a * square
+    ascent = [2 * e * g * (2 * k - 1), 4 * abs(w) * square * k, square * square * g]
+    per_way = np.maximum(1, np.linalg.norm(ascent, axis=0))
+    at_global = abs(logit_gap(e, w, a) - chain.s_star) / per_way < REACHED
+    at_saddle = (abs(w - W_SADDLE) < REACHED) & (abs(k) < REACHED)
+    sets = [at_global, abs(e) < REACHED, at_saddle]
+    return np.select(sets, [GLOBAL, LOCAL, SADDLE], UNFINISHED)
 
 
 def basin(e: np.ndarray, w: np.ndarray, chain: Chain) -> np.ndarray:
-    """Where the flow from (e, w) ends: `GLOBAL`, `LOCAL`, `SADDLE`, or `STAYS` for e = 0; int8.
-
-    w = 0 stays 0 and has no energy: the flow reaches s* = e^2 for p + q < 1, else e = 0.
-    """
-    E = energy(e, w)
+    """Whether the flow from (e, w) ends `GLOBAL` or `LOCAL` (theorem 2); neither e nor w is 0."""
     # On this side of the saddle's w its energy parts the two ends.
     parted = w < W_SADDLE if chain.below else (w > W_SADDLE) & (w < 0)
-    local = parted & (E < E_SADDLE) | (w >= 0) & (not chain.below)
-    label = np.where(local, LOCAL, GLOBAL)
-    label = np.where(parted & (E == E_SADDLE), SADDLE, label)
-    return np.where(e == 0, STAYS, label).astype(np.int8)
+    local = parted & (energy(e, w) < E_SADDLE) | (w > 0) & (not chain.below)
+    return np.where(local, LOCAL, GLOBAL)
 
 
 def limit_points(e: np.ndarray, w: np.ndarray, chain: Chain) -> np.ndarray:
@@ -38,14 +99,10 @@ def limit_points(e: np.ndarray, w: np.ndarray, chain: Chain) -> np.ndarray:
     """
     label = basin(e, w, chain)
     limit = np.stack([e, w])
-    limit[:, label == SADDLE] = [[0], [W_SADDLE]]
     limit[0, label == LOCAL] = 0
-    on_axis = (label == GLOBAL) & (w == 0)
-    limit[0, on_axis] = np.sign(e[on_axis]) * math.sqrt(max(chain.s_star, 0))
     for sign in (1, -1):
         local = (label == LOCAL) & (np.sign(w) == sign)
-        outer = chain.below
-        limit[1, local] = sign * _size_at_rest(energy(e[local], w[local]), sign, outer)
+        limit[1, local] = sign * _size_at_rest(energy(e[local], w[local]), sign, chain.below)
         reached = (label == GLOBAL) & (np.sign(w) == sign)
         E = energy(e[reached], w[reached])
         size = _size_at_global_minimum(E, sign, chain.s_star)
@@ -69,33 +126,28 @@ def _size_at_rest(E: np.ndarray, sign: int, outer: bool) -> np.ndarray:
 
 
 def _size_at_global_minimum(E: np.ndarray, sign: int, s_star: float) -> np.ndarray:
-    """|w| at energy E with s = s*, by bracketing a function that is monotone in |w|."""
+    """|w| at energy E with s = s*, by bracketing a function that is monotone in |w|.
+
+    At one end of the bracket e^2 = 0 or g = 0, at the other |s| >= |s*|.
+    """
     if not E.size:
         return E
-    low, high = _bracket(E, sign, s_star)
+    edge, closed = np.full_like(E, -W_SADDLE), E < E_SADDLE  # the energy level meets e = 0
+    if sign < 0:
+        edge[closed] = _size_at_rest(E[closed], sign, outer=s_star < 0)
+    if sign > 0:  # a little wider: at large E the root is the end of the bracket to the last digit
+        low = _size_at_rest(E, sign, outer=False)
+        high = np.sqrt(wrightomega(math.log(2) - 2 * (E - s_star)) / 2) * 1.001
+    elif s_star > 0:
+        low, high = np.minimum(0.5, np.exp(E - 2 * s_star)), edge
+    else:
+        low, high = edge, np.maximum(1.0, np.sqrt(2 * np.maximum(-s_star - E, 0))) * 1.001
 
     def excess(log_size: np.ndarray, E: np.ndarray) -> np.ndarray:
         size = np.exp(log_size)
-        g = 1 + sign * 2 * size * size
-        return _square(E, size, sign) * g - s_star
+        return _square(E, size, sign) * (1 + sign * 2 * size * size) - s_star
 
-    tolerances = {"xatol": 1e-15, "xrtol": 1e-15, "fatol": 0.0, "frtol": 0.0}
-    root = elementwise.find_root(
-        excess, (np.log(low), np.log(high)), args=(E,), tolerances=tolerances, maxiter=200
-    )
+    exact = {"xatol": 1e-15, "xrtol": 1e-15, "fatol": 0.0, "frtol": 0.0}
+    bracket = np.log(low), np.log(high)
+    root = elementwise.find_root(excess, bracket, args=(E,), tolerances=exact, maxiter=200)
     return np.exp(root.x)
-
-
-def _bracket(E: np.ndarray, sign: int, s_star: float) -> tuple[np.ndarray, np.ndarray]:
-    """Values of |w| below and above the root: e^2 = 0 or g = 0 on one side, |s| >= |s*| beyond."""
-    edge = np.full_like(E, -W_SADDLE)
-    if sign > 0:
-        low = _size_at_rest(E, sign, outer=False)
-        # A little wider: at large E the root is the end of the bracket to the last digit.
-        return low, np.sqrt(wrightomega(math.log(2) - 2 * (E - s_star)) / 2) * 1.001
-    closed = E < E_SADDLE  # the energy level meets e = 0
-    if s_star > 0:
-        edge[closed] = _size_at_rest(E[closed], sign, outer=False)
-        return np.minimum(0.5, np.exp(E - 2 * s_star)), edge
-    edge[closed] = _size_at_rest(E[closed], sign, outer=True)
-    return edge, np.maximum(1.0, np.sqrt(2 * np.maximum(-s_star - E, 0))) * 1.001

@@ -1,20 +1,19 @@
 """The canonical model (e, w) and (e, w, a) in closed form: loss, gradient, energy (section 3).
 
-The next symbol's logit is e^2 (1 + 2 w|w|)(1 + a e^2) x + const. With the bias at its optimum the
-loss depends only on s = f1 - f0, the difference of the logits after 1 and after 0. Without the
-attention scalar, a = 0. All functions go element by element over arrays of any shape.
+The next symbol's logit is e^2 (1 + 2 w|w|)(1 + a e^2) x + const; without attention a = 0. With the
+bias at its optimum the loss depends only on s = f1 - f0, the logits after 1 and after 0. Functions
+go element by element over arrays of any shape.
 """
 
 import math
 
 import numpy as np
 
-from onelayer.local_to_global.chain import Chain
+from onelayer.settings.local_to_global import Chain
 
 W_SADDLE = -1 / math.sqrt(2)  # the saddle is (e, w) = (0, -1/sqrt 2)
 E_SADDLE = -(1 + math.log(2)) / 2  # its energy
-# exp(s) stays finite up to here; D and everything made of it has long reached its limit.
-_LARGEST = 700.0
+_LARGEST = 700.0  # exp(s) is finite up to here, and all that is made of it at its limit
 
 
 def logit_gap(e: np.ndarray, w: np.ndarray, a: np.ndarray | float = 0.0) -> np.ndarray:
@@ -23,20 +22,19 @@ def logit_gap(e: np.ndarray, w: np.ndarray, a: np.ndarray | float = 0.0) -> np.n
     return square * (1 + 2 * w * abs(w)) * (1 + a * square)
 
 
-def _odds(s: np.ndarray, chain: Chain) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """exp(s), D, and N = (p - q) + D, so that f1 = log(N / 2q) at the optimal bias."""
+def _odds(s: np.ndarray, chain: Chain) -> np.ndarray:
+    """N = (p - q) + D, so that f1 = log(N / 2q) at the optimal bias."""
     p, q = chain.p, chain.q
     growth = np.exp(np.clip(s, -_LARGEST, _LARGEST))
     D = np.sqrt((p - q) ** 2 + 4 * p * q * growth)
     # Where p < q the sum cancels; its conjugate does not.
-    N = D + (p - q) if p >= q else 4 * p * q * growth / (D + (q - p))
-    return growth, D, N
+    return D + (p - q) if p >= q else 4 * p * q * growth / (D + (q - p))
 
 
 def loss(s: np.ndarray, chain: Chain) -> np.ndarray:
     """L(s), the cross-entropy of the next symbol at the optimal bias (nats)."""
     p, q = chain.p, chain.q
-    f1 = np.log(_odds(s, chain)[2] / (2 * q))
+    f1 = np.log(_odds(s, chain) / (2 * q))
     f0 = f1 - s
     after_1 = q * np.logaddexp(f1, 0) + (1 - q) * np.logaddexp(-f1, 0)
     after_0 = p * np.logaddexp(-f0, 0) + (1 - p) * np.logaddexp(f0, 0)
@@ -45,15 +43,8 @@ def loss(s: np.ndarray, chain: Chain) -> np.ndarray:
 
 def slope(s: np.ndarray, chain: Chain) -> np.ndarray:
     """h(s) = dL/ds = pi1 (sigmoid(f1) - (1 - q)); 0 at s = s*."""
-    _, _, N = _odds(s, chain)
+    N = _odds(s, chain)
     return chain.pi1 * (N / (N + 2 * chain.q) - (1 - chain.q))
-
-
-def curvature(s: np.ndarray, chain: Chain) -> np.ndarray:
-    """d^2L/ds^2."""
-    growth, D, N = _odds(s, chain)
-    p, q = chain.p, chain.q
-    return chain.pi1 * (2 * q * N / (N + 2 * q) ** 2) * (2 * p * q * growth / (D * N))
 
 
 def flow(theta: np.ndarray, chain: Chain) -> np.ndarray:
@@ -71,27 +62,8 @@ def flow(theta: np.ndarray, chain: Chain) -> np.ndarray:
 
 
 def energy(e: np.ndarray, w: np.ndarray, a: np.ndarray | float = 0.0) -> np.ndarray:
-    """E = e^2 - w^2 - sign(w) log|w| - 2 a^2, constant along the flow; w = 0 has none (NaN).
+    """E = e^2 - w^2 - sign(w) log|w| - 2 a^2, constant along the flow; w = 0 has none.
 
-    Lemma 1 gives it without a. With the attention scalar -2 a^2 joins it, because
-    d(2 a^2) = -4 a h e^4 g dt is what d(e^2) and d(w^2 + sign(w) log|w|) leave over.
+    Lemma 1 without a; with it d(2 a^2) = -4 a h e^4 g dt is what the other terms leave over.
     """
-    size = np.where(w == 0, np.nan, abs(w))
-    return e * e - w * w - np.sign(w) * np.log(size) - 2 * a * a
-
-
-def hessian(theta: np.ndarray, chain: Chain) -> np.ndarray:
-    """L'' grad s grad s^T + L' hess s at one (e, w) or (e, w, a), float64 [2, 2] or [3, 3]."""
-    n, (e, w, a) = len(theta), (*theta, 0.0)[:3]
-    g, k, m = 1 + 2 * w * abs(w), 1 + a * e * e, 1 + 2 * a * e * e
-    s = np.asarray(e * e * g * k)
-    ascent = np.array([2 * e * g * m, 4 * abs(w) * e * e * k, e**4 * g])
-    bend = np.array(
-        [
-            [2 * g * (1 + 6 * a * e * e), 8 * e * abs(w) * m, 4 * e**3 * g],
-            [8 * e * abs(w) * m, 4 * np.sign(w) * e * e * k, 4 * abs(w) * e**4],
-            [4 * e**3 * g, 4 * abs(w) * e**4, 0.0],
-        ]
-    )
-    in_space = curvature(s, chain) * np.outer(ascent, ascent) + slope(s, chain) * bend
-    return in_space[:n, :n]
+    return e * e - w * w - np.sign(w) * np.log(abs(w)) - 2 * a * a

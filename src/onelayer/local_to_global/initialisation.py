@@ -4,15 +4,30 @@ Shapes: R runs, T inputs, d dimensions, H = 4 d hidden units.
 """
 
 import math
-from functools import partial
 
 import torch
 from torch import Tensor
 
 from onelayer.ensemble import RunRandom
+from onelayer.settings.local_to_global import Start, TrainingSettings
 
 STD = 0.02  # of the standard initialisation
 RESIDUAL_STD = STD / math.sqrt(2)  # of W_O and W_2, which write to the residual stream
+
+
+def start(name: Start, training: TrainingSettings, random: RunRandom) -> dict[str, Tensor]:
+    """Initial parameters by name, [runs, ...], from one of the starts; gains of LayerNorm are 1."""
+    T, d, rows = training.sequence_length, training.d, training.embedding_rows
+    if name == "standard":
+        parameters = standard(random, T, d, rows)
+    elif name == "rank_one":
+        parameters = rank_one(random, T, d)
+    else:
+        parameters = paper(random, T, d, rows, W=1.0 if name == "paper" else 0.25)
+    if training.layer_norm:
+        gain = torch.ones_like(parameters["wpe"][:, 0])
+        parameters |= {key: gain.clone() for key in ("ln_attention", "ln_mlp", "ln_final")}
+    return parameters
 
 
 def standard(random: RunRandom, T: int, d: int, rows: int = 1) -> dict[str, Tensor]:
@@ -56,37 +71,20 @@ def rank_one(random: RunRandom, T: int, d: int) -> dict[str, Tensor]:
     outer = dict.fromkeys(("W_Q", "W_K", "W_V", "W_O"), (column, row))
     outer |= {"W_1": (ones, row), "W_2": (column, ones.mT)}
     scaled = {name: scalar(name) * left * right for name, (left, right) in outer.items()}
-    return parameters | _symbols(scalar("e")[..., 0] * alpha, T) | scaled
+    e = scalar("e")[..., 0] * alpha
+    return parameters | {"e": e, "wpe": (-e / 2)[:, None].repeat(1, T, 1)} | scaled
 
 
-def paper(
-    random: RunRandom, T: int, d: int, rows: int = 1, e: float = 0.5, W: float = 1.0
-) -> dict[str, Tensor]:
+def paper(random: RunRandom, T: int, d: int, rows: int, W: float) -> dict[str, Tensor]:
     """The paper's initialisation, rank one with constant rows; attention as standard.
 
-    e in every entry of the embedding, p_t = -e/2, W_1 = W and W_2 = -W in every entry. It lies in
-    the basin of the global minimum for p + q > 1: with d = 8, W = .25 is the canonical point
-    (e, w) = (1.41, -2), and W = 1 lies further out in the same direction. Two embedding rows filled
-    with the same constant embed both symbols alike until the tied logit's gradient parts them.
+    e = 1/2 in every entry of the embedding, p_t = -e/2, W_1 = W and W_2 = -W in every entry. It
+    lies in the basin of the global minimum for p + q > 1: with d = 8, W = .25 is the canonical
+    point (e, w) = (1.41, -2), and W = 1 lies further out in the same direction. Two embedding rows
+    of the same constant embed both symbols alike until the tied logit's gradient parts them.
     """
-    parameters = standard(random, T, d, rows)
-    parameters |= _symbols(torch.full_like(parameters["wpe"][:, 0], e), T)
-    if rows == 2:
-        del parameters["e"]
-        parameters["rows"] = torch.full_like(parameters["rows"], e)
-    parameters["W_1"] = torch.full_like(parameters["W_1"], W)
-    parameters["W_2"] = torch.full_like(parameters["W_2"], -W)
-    return parameters
-
-
-def _symbols(e: Tensor, T: int) -> dict[str, Tensor]:
-    """Embeddings that sum to x e - e/2 at every place."""
-    return {"e": e, "wpe": (-e / 2)[:, None].repeat(1, T, 1)}
-
-
-STARTS = {
-    "standard": standard,
-    "rank_one": rank_one,
-    "paper": paper,
-    "paper_canonical": partial(paper, W=0.25),
-}
+    constants = {"e": 0.5, "rows": 0.5, "wpe": -0.25, "W_1": W, "W_2": -W}
+    return {
+        name: torch.full_like(drawn, constants[name]) if name in constants else drawn
+        for name, drawn in standard(random, T, d, rows).items()
+    }

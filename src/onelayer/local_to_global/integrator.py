@@ -21,7 +21,7 @@ _A = [
     np.array([35 / 384, 0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84]),
 ]
 _ERROR = np.array([71 / 57600, 0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40])
-_SAFETY, _SHRINK, _GROW = 0.9, 0.2, 5.0
+_SAFETY, _SHRINK, _GROW = 0.9, 0.2, 5.0  # of the next step's length
 _FIRST = 0.01  # first step, as a share of the time in which the flow changes a point by itself
 # A variable's error is relative down to this size of the variable. From large e the flow takes w
 # to 1e-35: an absolute error of any size would lose the energy there, or carry w through 0.
@@ -54,37 +54,25 @@ def integrate(
     *,
     until: float | np.ndarray = math.inf,
     tolerance: float = 1e-8,
-    stop_below: float = 1e-6,
+    stop_below: float = 1e-7,
     max_steps: int = 5_000,
 ) -> Trajectories:
     """Follow every trajectory until it is at rest or its time is up.
 
     A trajectory is at rest when its speed v = |d theta/dt| is falling and what is left of its way,
     estimated as v |change of theta| / |change of d theta/dt| over the last step, is below
-    `stop_below`. A bound of the speed alone would stop it anywhere beside a line of critical points
-    that it approaches slowly or is about to leave, and never where the flow is stiff: there, the
-    errors of the steps alone keep the speed up.
+    `stop_below`. A bound of the speed alone would stop it beside a line of critical points that it
+    approaches slowly or is about to leave, and never where the flow is stiff.
 
-    Args:
-        field: d theta/dt, [d, N] to [d, N], for any N, trajectory by trajectory.
-        start: float64 [d, N], finite.
-        until: time at which to end, for all trajectories or [N] of them.
-        tolerance: bound of a step's error, relative to each variable.
-        stop_below: bound of the way left at rest.
-        max_steps: where to give up a trajectory (not at rest, time not up).
+    The field is d theta/dt, [d, N] to [d, N] for any N, starts are float64 [d, N]. `until` is the
+    time at which to end, of all or each; a step may err by `tolerance`, relative to each variable;
+    after `max_steps` a trajectory is given up (not at rest, time not up).
     """
     until = np.broadcast_to(np.asarray(until, dtype=np.float64), start.shape[1:]).copy()
     rate, time = field(start), np.zeros(start.shape[1])
     first = _FIRST * np.maximum(_size(start), _SMALLEST) / np.maximum(_size(rate), 1e-300)
-    now = Trajectories(
-        theta=start.copy(),
-        time=time,
-        rate=rate,
-        step=np.minimum(np.minimum(first, until), 1e6),
-        at_rest=(rate == 0).all(axis=0),
-        steps=time.astype(np.int64),
-        until=until,
-    )
+    step, at_rest = np.minimum(np.minimum(first, until), 1e6), (rate == 0).all(axis=0)
+    now = Trajectories(start.copy(), time, rate, step, at_rest, time.astype(np.int64), until)
     ends = Trajectories(*(part.copy() for part in now))
     place = np.arange(len(time))  # of each trajectory under way
     for taken in range(max_steps + 1):
@@ -119,15 +107,11 @@ def _advance(field: Field, now: Trajectories, tolerance: float, stop_below: floa
     moved = (error <= 1) & ~ended
     before, speed = _size(rate), _size(k[6])
     near = speed * _size(ahead - theta) <= stop_below * _size(k[6] - rate)
-    return Trajectories(
-        theta=np.where(moved, ahead, theta),
-        time=np.where(moved, time + length, time),
-        rate=np.where(moved, k[6], rate),
-        step=step * np.clip(_SAFETY * np.maximum(error, 1e-12) ** -0.2, _SHRINK, _GROW),
-        at_rest=at_rest | (moved & (near & (speed < before) | (speed == 0))),
-        steps=steps + ~ended,
-        until=until,
-    )
+    step = step * np.clip(_SAFETY * np.maximum(error, 1e-12) ** -0.2, _SHRINK, _GROW)
+    at_rest = at_rest | (moved & (near & (speed < before) | (speed == 0)))
+    theta, rate = np.where(moved, ahead, theta), np.where(moved, k[6], rate)
+    time = np.where(moved, time + length, time)
+    return Trajectories(theta, time, rate, step, at_rest, steps + ~ended, until)
 
 
 def _size(vectors: np.ndarray) -> np.ndarray:

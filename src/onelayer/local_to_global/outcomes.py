@@ -1,4 +1,4 @@
-"""Where training runs have ended: at the unigram model, at the bigram model, or on the way.
+"""Where training runs have ended: at the unigram model, on the way from it, or above it.
 
 By theorem 2 small starts, the standard and the rank-one one, reach the global minimum (the bigram
 model) for p + q < 1 and a local one (the unigram model) for p + q > 1. The paper's start lies far
@@ -7,13 +7,26 @@ out at w < -1/sqrt 2, in the other basin: Fig. 4 has it reach the bigram model f
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from onelayer.evidence.intervals import mean, median, share
-from onelayer.local_to_global.chain import Chain
-from onelayer.settings.local_to_global import TrainingSettings
+from onelayer.settings.local_to_global import Chain, TrainingSettings
 
+NEAR = 0.1  # of the way between the entropies: who is no further from the unigram model is at it
+ABOVE, AT, LEFT = "above", "at", "left"
 NOT_REACHED = "not reached"
 MISSING = {"state": NOT_REACHED, "n": 0}
+
+
+def way(loss: ArrayLike, chain: Chain) -> ArrayLike:
+    """How far a loss has come from the unigram entropy (0) to the bigram entropy (1)."""
+    return (chain.unigram_entropy - loss) / chain.gap
+
+
+def standing(loss: ArrayLike, chain: Chain) -> np.ndarray:
+    """Beside the unigram model: `ABOVE` it, which NaN is, too, `AT` it, or `LEFT` downwards."""
+    come = way(loss, chain)
+    return np.select([abs(come) <= NEAR, come > NEAR], [AT, LEFT], ABOVE)
 
 
 def claimed_model(start: str, chain: Chain) -> str:
@@ -22,15 +35,16 @@ def claimed_model(start: str, chain: Chain) -> str:
 
 
 def claimed_loss(start: str, chain: Chain, training: TrainingSettings) -> dict[str, float]:
-    """The entropy at which the paper says that a start ends, and the other one as no effect.
+    """The entropy at which the paper says that a start ends, and the other one as no effect."""
+    high, low = chain.unigram_entropy, chain.bigram_entropy
+    if claimed_model(start, chain) == "unigram":
+        return {"published": high, "null": low} | excess(1, training)
+    return {"published": low, "null": high} | excess(2, training)
 
-    `tolerance`: the excess loss of the model's one or two logits, estimated from one batch.
-    """
-    entropies, logits = [chain.unigram_entropy, chain.bigram_entropy], 1
-    if claimed_model(start, chain) == "bigram":
-        entropies, logits = entropies[::-1], 2
-    tolerance = logits / (2 * training.batch * training.sequence_length)
-    return {"published": entropies[0], "null": entropies[1], "tolerance": tolerance}
+
+def excess(logits: int, training: TrainingSettings) -> dict[str, float]:
+    """`tolerance`: the excess loss (nats) of so many logits that are estimated from one batch."""
+    return {"tolerance": logits / (2 * training.batch * training.sequence_length)}
 
 
 def over_runs(estimate: dict[str, float]) -> dict[str, object]:
@@ -49,11 +63,9 @@ def not_trained(runs: pd.DataFrame, chain: Chain) -> dict[str, str]:
     The least that training learns is how frequent the symbols are. A start that has no preference
     has the loss log 2, above both entropies: standing there, it would look trapped.
     """
-    for run in runs_of(runs):
-        start, end = run["loss"].iloc[0], run["loss"].iloc[-1]
-        if not (end < start and end <= chain.unigram_entropy + chain.close):
-            return {"state": NOT_REACHED}
-    return {}
+    ends = np.array([run["loss"].iloc[[0, -1]] for run in runs_of(runs)])
+    trained = (ends[:, 1] < ends[:, 0]) & (standing(ends[:, 1], chain) != ABOVE)
+    return {} if trained.all() else {"state": NOT_REACHED}
 
 
 def halfway(runs: pd.DataFrame) -> pd.DataFrame:
@@ -64,14 +76,18 @@ def halfway(runs: pd.DataFrame) -> pd.DataFrame:
 
 def trapped(runs: pd.DataFrame, chain: Chain) -> dict[str, float]:
     """Share of rows at the unigram model: one that moves away, up or down, is not trapped by it."""
-    near = abs(runs["loss"] - chain.unigram_entropy) <= chain.close
-    return share(int(near.sum()), len(near))
+    return share(int((standing(runs["loss"], chain) == AT).sum()), len(runs))
+
+
+def counted(row: dict | pd.Series) -> str:
+    """A share of runs for readers: `5 of 6`."""
+    return f"{row['value'] * row['n']:.0f} of {row['n']:.0f}"
 
 
 def escape(run: pd.DataFrame, chain: Chain) -> float:
-    """First iteration from which on the loss lies below the unigram entropy; infinite: none."""
-    below = run["loss"].to_numpy() < chain.unigram_entropy - chain.close
-    after = np.logical_and.accumulate(below[::-1])[::-1]
+    """First iteration from which on a run has left the unigram model; infinite: none."""
+    left = standing(run["loss"], chain) == LEFT
+    after = np.logical_and.accumulate(left[::-1])[::-1]
     return float(run["iteration"].to_numpy()[after.argmax()]) if after.any() else np.inf
 
 
@@ -79,7 +95,7 @@ def median_time(times: np.ndarray) -> dict[str, object]:
     """The median time with its 95% interval; what never came is infinite."""
     row = median(times)
     if not np.isfinite(row["value"]):
-        return {"state": NOT_REACHED, "n": row["n"]}
+        return MISSING | {"n": row["n"]}
     return {key: value if np.isfinite(value) else np.nan for key, value in row.items()}
 
 
@@ -90,21 +106,19 @@ def trap_rows(runs: pd.DataFrame, chain: Chain) -> dict[str, dict]:
     final = pd.DataFrame([run.iloc[-1] for run in each])
     stayed, left = [], []  # curvature in the end, and at the last look before a run leaves
     for run, time in zip(each, times, strict=True):
-        near = abs(run["loss"] - chain.unigram_entropy) <= chain.close
-        if near.iloc[-1]:
+        at = standing(run["loss"], chain) == AT
+        if at[-1]:
             stayed.append(run["curvature"].iloc[-1])
-        before = run.loc[near & (run["iteration"] < time), "curvature"]
+        before = run.loc[at & (run["iteration"] < time), "curvature"]
         if np.isfinite(time) and len(before):
             left.append(before.iloc[-1])
-    gap = chain.unigram_entropy - chain.bigram_entropy
     # Some runs have not come down to the unigram model yet, or diverged.
-    above = bool((~(final["loss"] <= chain.unigram_entropy + chain.close)).any())
-    way = mean((chain.unigram_entropy - final["loss"]) / gap)
+    above = (standing(final["loss"], chain) == ABOVE).any()
     return {
         "trapped_share": trapped(final, chain),
         "trapped_share_halfway": trapped(halfway(runs), chain),
         "escape_iteration": median_time(times),
-        "way_closed": way | ({"state": NOT_REACHED} if above else {}),
+        "way_closed": mean(way(final["loss"], chain)) | ({"state": NOT_REACHED} if above else {}),
         "curvature_where_trapped": mean(stayed) | {"null": 0.0} if stayed else MISSING,
         "curvature_before_escape": mean(left) | {"null": 0.0} if left else MISSING,
     }

@@ -9,45 +9,38 @@ import numpy as np
 import pandas as pd
 
 from onelayer.local_to_global import canonical
-from onelayer.local_to_global.chain import Chain
-from onelayer.local_to_global.critical_points import POINTS
+from onelayer.local_to_global.basins import POINTS
 from onelayer.local_to_global.integrator import Trajectories, integrate
 from onelayer.seeds import generator
-from onelayer.settings.local_to_global import FlowSettings
+from onelayer.settings.local_to_global import Chain, FlowSettings
 
+EXTENT = 3.0  # basin maps cover [-EXTENT, EXTENT] in e and w, as Fig. 1
+WIDE, NEAR = 1.0, 0.1  # starts of Figs. 2 and 5: uniform in cubes of these half sides
 AROUND = 0.05  # radius of the starts around a critical point
 NEIGHBOURS = 64  # starts around each
 FIRST_FRAME = 0.01  # time of the first frame after the start
 
 
-def chains_of(settings: Sequence) -> list[Chain]:
-    """The chains of a list of settings."""
-    return [Chain(one.p, one.q) for one in settings]
-
-
-def shown_chains(settings: Sequence) -> tuple[Chain, Chain]:
-    """The first chain with p + q < 1, and the first with p + q > 1."""
-    chains = chains_of(settings)
-    return next(c for c in chains if c.below), next(c for c in chains if not c.below)
+def shown_chains(settings: FlowSettings) -> dict[str, Chain]:
+    """The first chain `below` p + q = 1, and the first `above`."""
+    sides = {"below": True, "above": False}
+    return {name: next(c for c in settings.chains if c.below == b) for name, b in sides.items()}
 
 
 def grid(extent: float, points: int) -> np.ndarray:
     """Starts of a basin map, float64 [2, points^2]: e runs fastest, then w."""
     axis = np.linspace(-extent, extent, points)
-    e, w = np.meshgrid(axis, axis)
-    return np.stack([e.ravel(), w.ravel()])
+    return np.stack(np.meshgrid(axis, axis)).reshape(2, -1)
 
 
-def _follow(start: np.ndarray, chain: Chain, settings: FlowSettings, **until) -> Trajectories:
-    accuracy = {"tolerance": settings.tolerance, "stop_below": settings.at_rest}
-    return integrate(lambda theta: canonical.flow(theta, chain), start, **accuracy, **until)
+def _follow(start: np.ndarray, chain: Chain, **until) -> Trajectories:
+    return integrate(lambda theta: canonical.flow(theta, chain), start, **until)
 
 
 def basin_maps(settings: FlowSettings, progress=iter) -> np.ndarray:
     """Where the flow from every point of `grid` ends, chain by chain, float64 [C, 2, N]."""
-    start = grid(settings.extent, settings.points)
-    chains = progress(chains_of(settings.chains))
-    return np.stack([_follow(start, chain, settings).theta for chain in chains])
+    start = grid(EXTENT, settings.points)
+    return np.stack([_follow(start, chain).theta for chain in progress(settings.chains)])
 
 
 def gaussian_starts(
@@ -55,41 +48,37 @@ def gaussian_starts(
 ) -> pd.DataFrame:
     """Where the flow of (e, w) or (e, w, a) ends from N(0, sigma^2); sigmas scale the same draws.
 
-    Returns:
-        A row per start: `p`, `q`, `sigma`, the start `e_0`, `w_0`, `a_0` and the end `e`, `w`, `a`.
+    A row per start: `p`, `q`, `sigma`, the start `e_0`, `w_0`, `a_0` and the end `e`, `w`, `a`.
     """
     use = "gaussian starts" if variables == 2 else "attention starts"
     unit = generator(use, settings.seed).normal(size=(variables, draws))
     start = np.concatenate([sigma * unit for sigma in sigmas], axis=1)
     parts = []
-    for chain in chains_of(settings.chains):
-        ends = _follow(start, chain, settings).theta
+    for chain in settings.chains:
         part = {"p": chain.p, "q": chain.q, "sigma": np.repeat(sigmas, draws)}
-        for name, before, after in zip("ewa", start, ends, strict=False):
+        for name, before, after in zip("ewa", start, _follow(start, chain).theta, strict=False):
             part |= {f"{name}_0": before, name: after}
         parts.append(pd.DataFrame(part))
     return pd.concat(parts, ignore_index=True)
 
 
 def neighbours(settings: FlowSettings) -> pd.DataFrame:
-    """Whether the flow comes back to a critical point from starts close around it.
+    """Whether the flow comes back to a critical point from a circle or sphere of starts around it.
 
     Columns `model`, `p`, `q`, `point` (name), `starts`, `back`: starts from which the flow ends
-    within five radii, with the loss of the point. The starts lie on a circle; with attention on a
-    sphere.
+    within five radii, with the loss of the point.
     """
     parts = []
     for model, points_of in POINTS.items():
-        for chain in chains_of(settings.chains):
+        for chain in settings.chains:
             points = points_of(chain)
             names = [name for name, group in points.items() for _ in group]
             centres = np.concatenate(list(points.values()))[..., None]
             starts = np.concatenate(list(centres + AROUND * _directions(centres.shape[1])), axis=1)
-            theta = _follow(starts, chain, settings).theta
-            ends = np.stack(np.split(theta, len(names), axis=1))  # [points, 2 or 3, N]
+            ends = np.stack(np.split(_follow(starts, chain).theta, len(names), axis=1))
             loss, level = (
                 canonical.loss(canonical.logit_gap(*np.moveaxis(place, 1, 0)), chain)
-                for place in (ends, centres)
+                for place in (ends, centres)  # [points, 2 or 3, starts or 1]
             )
             near = np.linalg.norm(ends - centres, axis=1) < 5 * AROUND
             back = (near & (abs(loss - level) < 1e-6)).sum(axis=1)
@@ -111,31 +100,27 @@ def _directions(variables: int) -> np.ndarray:
 
 
 def shown_paths(settings: FlowSettings) -> dict[str, np.ndarray]:
-    """Trajectories for the figures, at the same times for all.
+    """Trajectories for the figures, at time 0, then at times evenly spaced in the logarithm.
 
-    Returns:
-        For the chains below and above p + q = 1 `plane_<side>` [F + 1, 2, n], `wide_<side>` and
-        `near_<side>` [F + 1, 3, n]: at time 0, then evenly spaced in the logarithm.
+    For the chains below and above p + q = 1 `plane_<side>` [F + 1, 2, n], `wide_<side>` and
+    `near_<side>` [F + 1, 3, n].
     """
     random, n = generator("shown paths", settings.seed), settings.trajectories
-    plane = random.uniform(-settings.extent, settings.extent, (2, n))
-    wide = random.uniform(-settings.wide, settings.wide, (3, n))
-    near = random.uniform(-settings.near, settings.near, (3, n))
-    space = np.concatenate([wide, near], axis=1)
-    paths = {}
-    for side, chain in zip(("below", "above"), shown_chains(settings.chains), strict=True):
-        last = max(_follow(start, chain, settings).time.max() for start in (plane, space))
+    plane = random.uniform(-EXTENT, EXTENT, (2, n))
+    cubes = [random.uniform(-side, side, (3, n)) for side in (WIDE, NEAR)]
+    space, paths = np.concatenate(cubes, axis=1), {}
+    for side, chain in shown_chains(settings).items():
+        last = max(_follow(start, chain).time.max() for start in (plane, space))
         time = np.geomspace(FIRST_FRAME, last, settings.frames)
-        paths[f"plane_{side}"] = _path(plane, time, chain, settings)
-        both = _path(space, time, chain, settings)
+        paths[f"plane_{side}"], both = (_path(start, time, chain) for start in (plane, space))
         paths[f"wide_{side}"], paths[f"near_{side}"] = np.split(both, 2, axis=-1)
     # safetensors writes memory as it lies, whatever the strides.
     return {name: np.ascontiguousarray(path) for name, path in paths.items()}
 
 
-def _path(start: np.ndarray, time: np.ndarray, chain: Chain, settings: FlowSettings) -> np.ndarray:
+def _path(start: np.ndarray, time: np.ndarray, chain: Chain) -> np.ndarray:
     """Positions [F + 1, d, n] at time 0 and the given times; one trajectory for each of them."""
     variables, n = start.shape
-    ends = _follow(np.tile(start, len(time)), chain, settings, until=np.repeat(time, n)).theta
+    ends = _follow(np.tile(start, len(time)), chain, until=np.repeat(time, n)).theta
     later = ends.reshape(variables, len(time), n).transpose(1, 0, 2)
     return np.concatenate([start[None], later])

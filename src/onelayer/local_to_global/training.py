@@ -6,7 +6,7 @@ sequences of seed i, so that variants differ in nothing but what they change.
 
 import logging
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -15,11 +15,9 @@ from torch import Tensor
 
 from onelayer.ensemble import Ensemble, Optimizer, RunRandom, Trained, train
 from onelayer.ensemble.execution import Execution
-from onelayer.errors import OnelayerError
-from onelayer.local_to_global.chain import Chain
-from onelayer.local_to_global.initialisation import STARTS
+from onelayer.local_to_global.initialisation import start
 from onelayer.local_to_global.transformer import losses, population_losses
-from onelayer.settings.local_to_global import EnsembleSettings, TrainingSettings, Variant
+from onelayer.settings.local_to_global import Chain, EnsembleSettings, TrainingSettings, Variant
 
 log = logging.getLogger("onelayer")
 
@@ -28,7 +26,7 @@ MOMENTUM = 0.9  # of SGD
 UNDECAYED = ("b", "ln_attention", "ln_mlp", "ln_final")
 MATRICES = ("W_1", "W_V", "W_Q", "W_K", "W_O", "W_2")  # whose rank is followed
 FIRST_RATE, LAST_RATE = 0.01, 0.1  # the schedule's ends, as shares of the largest learning rate
-Also = Callable[[dict[str, Tensor], Tensor, Chain], dict[str, Tensor]]
+Also = Mapping[str, Callable[[dict[str, Tensor], Tensor, Chain], Tensor]]
 
 
 def groups_of(variants: Iterable[Variant], base: TrainingSettings) -> list[list[Variant]]:
@@ -36,7 +34,7 @@ def groups_of(variants: Iterable[Variant], base: TrainingSettings) -> list[list[
     groups: dict[tuple, list[Variant]] = {}
     for variant in variants:
         t = variant.applied(base)
-        alike = (t.sequence_length, t.batch, t.layer_norm, t.embedding_rows, t.iterations)
+        alike = (t.sequence_length, t.layer_norm, t.embedding_rows, t.iterations)
         groups.setdefault(alike, []).append(variant)
     return list(groups.values())
 
@@ -47,29 +45,20 @@ def train_group(
     chain: Chain,
     snapshots: Sequence[int] = (),
     execution: Execution = Execution(),
-    also: Also = lambda *_: {},
+    also: Also | None = None,
 ) -> Trained:
     """Train every variant of a group from every seed; runs are variants x seeds, seeds fastest.
 
     Observed every `evaluate_every` iterations, after the last and at the snapshots: population
-    `loss` [R], `W_1`, `W_V`, `W_1_share` and so on for all `MATRICES` [R], and what `also`
-    measures of parameters, held-out sequences and the chain.
-
-    Raises:
-        OnelayerError: the held-out sequences show one symbol only.
+    `loss` [R], `W_1`, `W_V`, `W_1_share` and so on for all `MATRICES` [R], and what the functions
+    `also` measure of parameters, held-out sequences and the chain.
     """
     trainings = [variant.applied(settings.training) for variant in group]
     base, seeds = trainings[0], range(settings.seeds)
-    T, iterations = base.sequence_length, base.iterations
-    random = RunRandom(seeds, execution.device)
+    T, random = base.sequence_length, RunRandom(seeds, execution.device)
     # The same whatever is trained: a use of its own, which no training draws from.
     u = RunRandom([0], execution.device).uniform(settings.evaluate_on, T, use="held-out sequences")
     held_out = sequences(u, chain)
-    if bool(held_out.all()) or not bool(held_out.any()):
-        raise OnelayerError(
-            f"evaluate_on = {settings.evaluate_on}: the held-out sequences of {T} inputs hold one "
-            "symbol only; more or longer sequences show both"
-        )
 
     def batch(step: int) -> Tensor:
         u = random.uniform(base.batch, T + 1, use="sequences", step=step)
@@ -80,15 +69,16 @@ def train_group(
         observed = {"loss": population_losses(parameters, x, chain)}
         observed |= {name: parameters[name] for name in ("W_1", "W_V")}
         observed |= {f"{name}_share": top_share(parameters[name]) for name in MATRICES}
-        return observed | also(parameters, x, chain)
+        more = (also or {}).items()
+        return observed | {name: measure(parameters, x, chain) for name, measure in more}
 
-    starts = [_start(v.initialisation, v.applied(settings.training), random) for v in group]
-    parameters = {name: torch.cat([start[name] for start in starts]) for name in starts[0]}
+    starts = [start(v.initialisation, t, random) for v, t in zip(group, trainings, strict=True)]
+    parameters = {name: torch.cat([one[name] for one in starts]) for name in starts[0]}
     optimizer = _optimizer(trainings, settings.seeds, parameters)
     labels = [f"{variant.name}, seed {seed}" for variant in group for seed in seeds]
-    ensemble = Ensemble(parameters, batch, optimizer, loss=losses, labels=labels)
-    observe_at = {*range(0, iterations, settings.evaluate_every), iterations, *snapshots}
-    return train(ensemble, iterations, observe=observe, observe_at=observe_at, execution=execution)
+    ensemble, last = Ensemble(parameters, batch, optimizer, losses, labels=labels), base.iterations
+    observe_at = {*range(0, last, settings.evaluate_every), last, *snapshots}
+    return train(ensemble, last, observe=observe, observe_at=observe_at, execution=execution)
 
 
 def train_variants(
@@ -96,7 +86,7 @@ def train_variants(
     settings: EnsembleSettings,
     chain: Chain,
     execution: Execution = Execution(),
-    also: Also = lambda *_: {},
+    also: Also | None = None,
 ) -> pd.DataFrame:
     """The `curves` of all variants, trained group after group, each with a state of its own."""
     parts = []
@@ -109,17 +99,13 @@ def train_variants(
 
 
 def sequences(u: Tensor, chain: Chain) -> Tensor:
-    """Turn uniform numbers [..., T] into stationary sequences of the chain, without a loop.
+    """Uniform numbers [..., T] as stationary sequences of the chain, bool [..., T], without a loop.
 
-    A step of the chain resets to a fixed symbol, or else keeps the symbol (p + q <= 1) or flips it
-    (p + q >= 1). So a symbol is the last reset before it and the parity of the steps since.
-
-    Returns:
-        bool [..., T], True for the symbol 1.
+    A step of the chain resets to a fixed symbol, or else keeps the symbol (p + q < 1) or flips it
+    (p + q > 1). So a symbol is the last reset before it and the parity of the steps since.
     """
     p, q = chain.p, chain.q
-    keeps = p + q <= 1
-    to_one, to_zero = (p, q) if keeps else (1 - q, 1 - p)
+    to_one, to_zero = (p, q) if chain.below else (1 - q, 1 - p)
     reset, symbol = u < to_one + to_zero, u < to_one
     # The first symbol follows the stationary law.
     reset[..., 0] = True
@@ -127,25 +113,11 @@ def sequences(u: Tensor, chain: Chain) -> Tensor:
     place = torch.arange(u.shape[-1], device=u.device)
     last = torch.where(reset, place, 0).cummax(dim=-1).values
     state = symbol.gather(-1, last)
-    return state if keeps else state ^ ((place - last) % 2 == 1)
-
-
-def _start(name: str, training: TrainingSettings, random: RunRandom) -> dict[str, Tensor]:
-    """Initial parameters of one variant, [seeds, ...]."""
-    T, d = training.sequence_length, training.d
-    rows = {} if training.embedding_rows == 1 else {"rows": training.embedding_rows}
-    parameters = STARTS[name](random, T, d, **rows)
-    if training.layer_norm:
-        gain = torch.ones_like(parameters["wpe"][:, 0])
-        parameters |= {key: gain.clone() for key in ("ln_attention", "ln_mlp", "ln_final")}
-    return parameters
+    return state if chain.below else state ^ ((place - last) % 2 == 1)
 
 
 def one_cycle(iterations: int, warm_up: float) -> Callable[[int], float]:
-    """Cosine from 1% of the largest learning rate up to it, then cosine down to 10% of it.
-
-    The rate rises in the share `warm_up` of the iterations.
-    """
+    """Cosine from 1% of the largest rate up to it in a share `warm_up`, then down to 10% of it."""
     turn = max(warm_up * iterations, 1.0)
 
     def factor(step: int) -> float:
@@ -158,20 +130,15 @@ def one_cycle(iterations: int, warm_up: float) -> Callable[[int], float]:
 
 
 def _optimizer(
-    trainings: Sequence[TrainingSettings], seeds: int, parameters: dict[str, Tensor]
+    trainings: Sequence[TrainingSettings], seeds: int, parameters: Iterable[str]
 ) -> Optimizer:
     """One learning rate, weight decay and kind per run."""
     each = [training for training in trainings for _ in range(seeds)]
     decay = [training.weight_decay for training in each]
-    return Optimizer(
-        [training.optimizer for training in each],
-        lr=[training.lr for training in each],
-        momentum=MOMENTUM,
-        beta1=BETAS[0],
-        beta2=BETAS[1],
-        weight_decay={name: 0.0 if name in UNDECAYED else decay for name in parameters},
-        schedule=one_cycle(trainings[0].iterations, trainings[0].warm_up),
-    )
+    kinds, rates = [training.optimizer for training in each], [training.lr for training in each]
+    decays = {name: 0.0 if name in UNDECAYED else decay for name in parameters}
+    schedule = one_cycle(trainings[0].iterations, trainings[0].warm_up)
+    return Optimizer(kinds, rates, MOMENTUM, *BETAS, weight_decay=decays, schedule=schedule)
 
 
 def top_share(W: Tensor) -> Tensor:

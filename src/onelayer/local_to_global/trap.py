@@ -1,9 +1,8 @@
 """Is the unigram model a local minimum of the whole transformer? Its curvature, run by run.
 
 Where e = 0 the logit <e, z> + b does not depend on the input: with b = log(p / q) the model is the
-unigram model, whatever the other weights are, and the loss is critical there. All such points form
-a flat set. Of the Hessian there only the part in e and b is not 0; what makes the set a trap or a
-way out is the curvature across it, in e with b at its best for each e, the Schur complement
+unigram model, whatever the other weights are, and the loss is critical there. A trap or a way out
+is made of this flat set by the curvature in e with b at its best for each e, the Schur complement
 
     S = H_ee - H_eb H_be / H_bb
       = sym E[(sigma(b) - y_t) dz_t / de] + sigma'(b) Cov(z_t),
@@ -16,25 +15,17 @@ negative.
 
 from collections.abc import Mapping
 
-import pandas as pd
 import torch
 from torch import Tensor
 
-from onelayer.ensemble.execution import Execution
-from onelayer.local_to_global.chain import Chain
-from onelayer.local_to_global.training import train_variants
-from onelayer.settings.local_to_global import TrapSettings
+from onelayer.settings.local_to_global import Chain
 
 
 def curvature(parameters: Mapping[str, Tensor], x: Tensor, chain: Chain) -> Tensor:
-    """The smallest eigenvalue of S at e = 0, [R], the other weights as they are.
+    """The smallest eigenvalue of S at e = 0, [R], in units of 2 |h(0)|, other weights as they are.
 
-    In units of 2 |h(0)|: 1 at small weights where p + q > 1.
-
-    Args:
-        parameters: of every run; those of the model without LayerNorm.
-        x: inputs on which the population loss is estimated, bool [R, B, T].
-        chain: whose symbols they are.
+    Parameters are those of the model without LayerNorm; on the inputs x, bool [R, B, T], the
+    population loss is estimated.
     """
     of = {name: value.detach().double() for name, value in parameters.items()}
     one = x.double()  # [R, B, T]
@@ -52,8 +43,7 @@ def curvature(parameters: Mapping[str, Tensor], x: Tensor, chain: Chain) -> Tens
 def _at_zero(of: Mapping[str, Tensor], x: Tensor, wrong: Tensor) -> tuple[Tensor, Tensor]:
     """At e = 0: z_t, [R, T, d], the same for both symbols, and sum of wrong_t dz_t / de, [R, d, d].
 
-    The derivative of what attention mixes has three parts: through the values, through the query
-    at t (where x_t = 1), and through the keys.
+    What attention mixes changes through the values, the query at t (where x_t = 1), and the keys.
     """
     p, scale = of["wpe"], of["wpe"].shape[-1] ** -0.5
     q, k, v = (p @ of[name].mT for name in ("W_Q", "W_K", "W_V"))
@@ -61,9 +51,9 @@ def _at_zero(of: Mapping[str, Tensor], x: Tensor, wrong: Tensor) -> tuple[Tensor
     A = (scale * q @ k.mT).masked_fill(later, -torch.inf).softmax(dim=-1)  # [R, T, T]
     mixed, mean_key = A @ v, A @ k
     z = p + mixed @ of["W_O"].mT
-    hidden = z @ of["W_1"].mT
+    hidden, unit = z @ of["W_1"].mT, torch.eye(p.shape[-1], dtype=p.dtype, device=p.device)
     after = (hidden > 0).double().unsqueeze(-1) * of["W_1"].unsqueeze(1)
-    after = torch.eye(p.shape[-1], dtype=p.dtype, device=p.device) + of["W_2"].unsqueeze(1) @ after
+    after = unit + of["W_2"].unsqueeze(1) @ after
     here = (wrong * x).sum(dim=1)[..., None, None]  # [R, T, 1, 1]
     seen = A * (wrong.mT @ x)  # [R, T, T]: of the symbols s, weighted as wrong as t is
     past = seen.sum(dim=-1)[..., None, None]
@@ -72,22 +62,5 @@ def _at_zero(of: Mapping[str, Tensor], x: Tensor, wrong: Tensor) -> tuple[Tensor
     through_keys = seen @ v - mixed * past[..., 0]
     through_keys = scale * through_keys.unsqueeze(-1) * (q @ of["W_K"]).unsqueeze(-2)
     moved = past * of["W_V"].unsqueeze(1) + here * through_query @ of["W_Q"].unsqueeze(1)
-    moved = of["W_O"].unsqueeze(1) @ (moved + through_keys)
-    moved = moved + here * torch.eye(p.shape[-1], dtype=p.dtype, device=p.device)
+    moved = of["W_O"].unsqueeze(1) @ (moved + through_keys) + here * unit
     return z + hidden.relu() @ of["W_2"].mT, (after @ moved).sum(dim=1)
-
-
-def train_trap(settings: TrapSettings, execution: Execution = Execution()) -> pd.DataFrame:
-    """Train every variant on every chain: `training.curves` with `p`, `q` and `curvature`."""
-    parts = []
-    for place, one in enumerate(settings.chains):
-        chain = Chain(one.p, one.q)
-        curves = train_variants(
-            settings.trained,
-            settings,
-            chain,
-            execution.part(place),
-            lambda *of_runs: {"curvature": curvature(*of_runs)},
-        )
-        parts.append(curves.assign(p=chain.p, q=chain.q))
-    return pd.concat(parts, ignore_index=True)

@@ -1,71 +1,113 @@
 """Settings of the Local to Global paper (Makkuva et al. 2024)."""
 
+import math
 from typing import Annotated, ClassVar, Literal
 
-import pydantic
-from pydantic import Field
+from pydantic import ConfigDict, Field, model_validator
+from pydantic.dataclasses import dataclass
 
 from onelayer.settings.block import Block, Computing, Count, Positive, Seed, Share, Title, each_once
 
-# `paper` is the authors' start with W = 1, `paper_canonical` with W = .25, the canonical point.
-Start = Literal["standard", "rank_one", "paper", "paper_canonical"]
+# Every start, and what tables and figures call it. `paper` is the authors' default with W = 1,
+# `paper_canonical` the canonical point.
+STARTS = {
+    "standard": "standard start",
+    "rank_one": "rank-one start",
+    "paper": "paper's start",
+    "paper_canonical": "paper's start, W = .25",
+}
+Start = Literal[tuple(STARTS)]
 Optimizer = Literal["adamw", "sgd"]  # AdamW with betas .9 and .95, or SGD with momentum .9
 Length = Annotated[int, Field(ge=8, le=4096)]
 Decay = Annotated[float, Field(ge=0, lt=1)]
 Rows = Literal[1, 2]
+Sigmas = Annotated[list[Annotated[float, Field(gt=0, le=4)]], Field(min_length=1), each_once()]
+Draws = Annotated[int, Field(ge=20)]  # Gaussian starts per chain and sigma
+Probability = Annotated[float, Field(gt=0, lt=1)]
 
 
-class ChainSettings(Block):
-    """A binary Markov chain."""
+@dataclass(frozen=True, config=ConfigDict(extra="forbid"))
+class Chain:
+    """The binary Markov chain of section 2: P(1 | 0) = p, P(0 | 1) = q. Losses in nats."""
 
-    p: float = Field(gt=0, lt=1)  # P(next is 1 | 0)
-    q: float = Field(gt=0, lt=1)  # P(next is 0 | 1)
+    p: Probability
+    q: Probability
 
-    @pydantic.model_validator(mode="after")
-    def _depends_on_the_past(self) -> "ChainSettings":
+    @model_validator(mode="after")
+    def _depends_on_the_past(self) -> "Chain":
         if abs(self.p + self.q - 1) < 1e-9:
             raise ValueError(
-                f"p = {self.p:.15g}, q = {self.q:.15g}: p + q = 1 makes the symbols independent, "
-                "and the paper's theorems are silent there; choose p + q below or above 1"
+                f"{self}: p + q = 1 makes the symbols independent, and the paper's theorems are "
+                "silent there; choose p + q below or above 1"
             )
         return self
 
+    @property
+    def below(self) -> bool:
+        """Whether p + q < 1: symbols repeat more often than they change."""
+        return self.p + self.q < 1
 
-Chains = Annotated[list[ChainSettings], each_once("p", "q")]
+    @property
+    def pi1(self) -> float:
+        """Stationary probability of 1."""
+        return self.p / (self.p + self.q)
+
+    @property
+    def pi0(self) -> float:
+        """Stationary probability of 0."""
+        return self.q / (self.p + self.q)
+
+    @property
+    def unigram_entropy(self) -> float:
+        """H(pi): the loss of the best model that ignores the current symbol."""
+        return _binary_entropy(self.pi1)
+
+    @property
+    def bigram_entropy(self) -> float:
+        """The chain's entropy rate: the loss of the best model of all."""
+        return self.pi0 * _binary_entropy(self.p) + self.pi1 * _binary_entropy(self.q)
+
+    @property
+    def gap(self) -> float:
+        """How far the bigram entropy lies below the unigram entropy."""
+        return self.unigram_entropy - self.bigram_entropy
+
+    @property
+    def s_star(self) -> float:
+        """The logit difference f1 - f0 of the chain itself: log((1 - p)(1 - q) / (p q))."""
+        p, q = self.p, self.q
+        return math.log((1 - p) / q) + math.log((1 - q) / p)
+
+    def __str__(self) -> str:
+        return f"p = {self.p:.15g}, q = {self.q:.15g}"
+
+
+def _binary_entropy(chance: float) -> float:
+    return -chance * math.log(chance) - (1 - chance) * math.log(1 - chance)
+
+
+Chains = Annotated[list[Chain], Field(min_length=1), each_once("p", "q")]
 
 
 class FlowSettings(Block):
     """Gradient flow of the canonical model from many starts at once."""
 
     # In the order of rows; figures show the first with p + q < 1 and the first with p + q > 1.
-    chains: Chains = Field(min_length=2)
-    tolerance: float = Field(gt=0, le=1e-3)  # error of a step, relative to each variable
-    at_rest: float = Field(gt=0, le=1e-3)  # a trajectory ends when the way left is below this
+    chains: Chains
     seed: Seed
-    extent: float = Field(gt=0.8, le=10)  # basin maps cover [-extent, extent] in e and w
-    points: int = Field(ge=10, le=2000)  # per axis of a basin map
-    sigmas: list[Annotated[float, Field(gt=0, le=4)]] = Field(min_length=2)  # of Gaussian starts
-    draws: int = Field(ge=20)  # Gaussian starts per chain and sigma
-    wide: float = Field(gt=0, le=2)  # Fig. 2: starts of (e, w, a) uniform in [-wide, wide]^3
-    near: float = Field(gt=0, le=1)  # Fig. 5: the same near the origin
+    points: int = Field(ge=10, le=2000, multiple_of=2)  # per axis of a basin map; none on an axis
+    sigmas: Sigmas  # of Gaussian starts (e, w)
+    draws: Draws
+    attention_sigmas: Sigmas  # of Gaussian starts (e, w, a), with the attention scalar
+    attention_draws: Draws
     trajectories: int = Field(ge=4, le=1000)  # shown per chain and panel
     frames: int = Field(ge=2, le=500)  # times at which the shown trajectories are kept
 
-    @pydantic.model_validator(mode="after")
-    def _both_sides_and_order(self) -> "FlowSettings":
-        sums = [chain.p + chain.q for chain in self.chains]
-        if not min(sums) < 1 < max(sums):
+    @model_validator(mode="after")
+    def _both_sides(self) -> "FlowSettings":
+        if len({chain.below for chain in self.chains}) < 2:
             raise ValueError("chains: at least one with p + q < 1 and one with p + q > 1")
-        if self.sigmas != sorted(set(self.sigmas)):
-            raise ValueError("sigmas: each once, in ascending order")
         return self
-
-
-class AttentionFlowSettings(Block):
-    """Gradient flow of (e, w, a) from Gaussian starts, integrated as `flow` says."""
-
-    sigmas: Annotated[list[Annotated[float, Field(gt=0, le=1)]], each_once()] = Field(min_length=1)
-    draws: int = Field(ge=20)  # per chain and sigma
 
 
 class TrainingSettings(Block):
@@ -89,7 +131,6 @@ class Variant(Block):
     name: Title  # its row in the table
     initialisation: Start = "standard"
     sequence_length: Length | None = None
-    batch: Count | None = None
     iterations: Count | None = None
     optimizer: Optimizer | None = None
     lr: Positive | None = None
@@ -107,20 +148,21 @@ class EnsembleSettings(Computing):
     """What is trained, and how it is evaluated: `starts`, then changes of the training."""
 
     starts: ClassVar[list[Variant]] = []
+    one_row: ClassVar[bool] = False  # whether all must have one embedding vector
     training: TrainingSettings
     seeds: int = Field(ge=2)  # runs of each; fewer than six can decide no share
     evaluate_every: Count  # iterations
     evaluate_on: Count  # held-out sequences
     variants: Annotated[list[Variant], each_once("name")]
 
-    @pydantic.model_validator(mode="after")
+    @model_validator(mode="after")
     def _can_be_trained(self) -> "EnsembleSettings":
         for variant in self.variants:
-            if variant.name in {start.name for start in self.starts}:
+            if variant.name in [start.name for start in self.starts]:
                 raise ValueError(f"variants: {variant.name}: is trained anyway")
         for variant in self.trained:
             rows = variant.applied(self.training).embedding_rows
-            if variant.initialisation == "rank_one" and rows != 1:
+            if rows != 1 and (variant.initialisation == "rank_one" or self.one_row):
                 raise ValueError(f"{variant.name}: embedding_rows must be 1, found {rows}")
         return self
 
@@ -133,40 +175,29 @@ class EnsembleSettings(Computing):
 class TransformerSettings(EnsembleSettings):
     """Four starts trained alike (Figs. 3, 4 and 6), then one change at a time."""
 
-    starts: ClassVar[list[Variant]] = [
-        Variant(name=start, initialisation=start)
-        for start in ("standard", "rank_one", "paper", "paper_canonical")
-    ]
-    chain: ChainSettings
-    snapshots: list[Count] = Field(min_length=1)  # iterations at which the weights are shown
+    starts: ClassVar = [Variant(name=start, initialisation=start) for start in STARTS]
+    chain: Chain
 
-    @pydantic.model_validator(mode="after")
-    def _snapshots_fit(self) -> "TransformerSettings":
-        last, iterations = max(self.snapshots), self.training.iterations
-        if last > iterations:
-            raise ValueError(f"snapshots: {last} comes after the last of {iterations} iterations")
-        return self
+    @property
+    def snapshots(self) -> list[int]:
+        """The iterations at which Figs. 3 and 6 show the weights."""
+        return [shown for shown in (1, 100, 200) if shown <= self.training.iterations]
 
 
 class TrapSettings(EnsembleSettings):
     """Is the unigram model a trap of the whole transformer, on every chain with p + q > 1?"""
 
-    starts: ClassVar[list[Variant]] = [
-        Variant(name="standard start"),
-        Variant(name="paper's start", initialisation="paper"),
-        Variant(name="paper's start, W = .25", initialisation="paper_canonical"),
+    starts: ClassVar = [
+        Variant(name=STARTS[start], initialisation=start)
+        for start in ("standard", "paper", "paper_canonical")
     ]
-    chains: Chains = Field(min_length=1)
+    one_row: ClassVar = True
+    chains: Chains
 
-    @pydantic.model_validator(mode="after")
+    @model_validator(mode="after")
     def _chains_have_a_trap(self) -> "TrapSettings":
-        for chain in self.chains:
-            if chain.p + chain.q <= 1:
-                found = f"p = {chain.p:.15g}, q = {chain.q:.15g}"
-                raise ValueError(f"chains: {found}: p + q must exceed 1")
-        for variant in self.trained:
-            if variant.applied(self.training).embedding_rows == 2:
-                raise ValueError(f"{variant.name}: embedding_rows must be 1, found 2")
+        if below := [str(chain) for chain in self.chains if chain.below]:
+            raise ValueError(f"chains: {below[0]}: p + q must exceed 1")
         return self
 
 
@@ -174,6 +205,5 @@ class LocalToGlobalSettings(Block):
     """Local to Global: gradient flow, and transformers on Markov chains."""
 
     flow: FlowSettings  # the canonical model
-    attention_flow: AttentionFlowSettings  # the canonical model with the attention scalar
     transformer: TransformerSettings  # the transformer from four starts, and changes
     trap: TrapSettings  # curvature at the unigram model, and escapes from it
