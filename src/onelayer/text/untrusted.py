@@ -43,16 +43,15 @@ class _Unpacked(io.RawIOBase):
     def __init__(self, path: Path) -> None:
         with open(path, "rb") as file:
             begin = file.read(6)
-        opened = (opened for magic, opened in _OPENED.items() if begin.startswith(magic))
-        self.file = next(opened, open)(path, "rb")
-        self.path, self.size, self.read_so_far = path, path.stat().st_size, 0
+        opened = next((_OPENED[magic] for magic in _OPENED if begin.startswith(magic)), open)
+        self.file, self.path = opened(path, "rb"), path
+        self.size, self.read_so_far = path.stat().st_size, 0
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: memoryview) -> int:
-        read = self.file.readinto(buffer)
-        self.read_so_far += read
+        self.read_so_far += (read := self.file.readinto(buffer))
         check_growth(self.path, self.size, self.read_so_far)
         return read
 

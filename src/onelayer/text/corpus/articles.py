@@ -34,8 +34,7 @@ def words(text: str) -> list[str]:
 def tokens(text: str) -> list[str]:
     """Words, numbers and single punctuation marks in order, in the text's own case.
 
-    This is what a probed model reads: natural text, pre-split so that every tokenizer says
-    which of its pieces belong to which word.
+    A probed model reads these: every tokenizer says which of its pieces are of which of them.
     """
     return _TOKEN.findall(text)
 
@@ -45,11 +44,8 @@ def write_articles(
 ) -> None:
     """Write articles to Parquet, batch by batch; those without text are left out, and counted.
 
-    With `most`, only so many: those whose ids have the lowest hashes, in the corpus's order. A
-    smaller choice is part of every larger one, wherever a corpus is sorted. Errors name `source`.
-
-    Raises:
-        OnelayerError: no article has text, or two have the same id.
+    With `most`, only so many: those whose ids have the lowest hashes, in the corpus's order, so
+    that a smaller choice is part of every larger one. An OnelayerError names `source`.
     """
     kept = _with_text(articles, source)
     if most is not None:
@@ -62,15 +58,15 @@ def write_articles(
 
 
 def _with_text(articles: Iterable[Article], source: str) -> Iterator[Article]:
-    numbers: dict[str, int] = {}  # of the source's articles, from 1, by id
-    empty: list[str] = []
+    numbers, empty = {}, []  # of the source's articles, from 1, by id; titles
     for number, article in enumerate(articles, 1):
         article_id, title, text, _ = article
         if not text.strip():
             empty.append(title or article_id)
         elif (first := numbers.setdefault(article_id, number)) != number:
-            same = f"articles {first} and {number} have the same id {article_id!r}"
-            raise OnelayerError(f"{source}: {same}; ids must differ")
+            raise OnelayerError(
+                f"{source}: articles {first} and {number} have the same id {article_id!r}"
+            )
         else:
             yield article
     if not numbers:
@@ -91,16 +87,9 @@ def read_column(path: Path, column: str = "text") -> Iterator[str | None]:
 
 
 def read_articles(path: Path, most: int | None = None) -> pd.DataFrame:
-    """The articles of a corpus, columns `COLUMNS`; or so many, chosen as in `write_articles`.
-
-    Raises:
-        OnelayerError: the file is no Parquet, lacks a column, or has no article.
-    """
+    """The articles of a corpus, columns `COLUMNS`; or so many, chosen as in `write_articles`."""
     with _opened(path, COLUMNS) as file:
-        rows = file.metadata.num_rows
-    if not rows:
-        raise OnelayerError(f"{path}: the corpus is empty: no articles")
-    places = range(rows)
+        places = range(rows := file.metadata.num_rows)
     if most is not None and most < rows:
         hashes = list(map(_hash, read_column(path, "id")))
         places = sorted(heapq.nsmallest(most, places, key=hashes.__getitem__))

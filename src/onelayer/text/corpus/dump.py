@@ -12,7 +12,7 @@ from onelayer.errors import OnelayerError
 from onelayer.text.corpus.articles import Article
 from onelayer.text.untrusted import open_unpacked
 
-# What may stand before the dump itself: what XML says of itself, and space.
+# Before a dump may stand what XML says of itself, and space.
 _ROOT = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml\s[^<>]*\?>)?\s*<mediawiki[\s/>]")
 _END_OF_PAGE = b"</page>"
 LONGEST_PAGE = 1 << 28  # bytes; a wiki's longest pages have a hundredth of it
@@ -23,11 +23,7 @@ _HEADING = re.compile(r"^=+[ \t]*(.*?)[ \t]*=+[ \t]*$", re.MULTILINE)
 
 
 def read_dump(path: Path) -> Iterator[Article]:
-    """Articles of the main namespace, redirects left out, wiki markup removed; some are empty.
-
-    Raises:
-        OnelayerError: the file is no complete bzip2-compressed MediaWiki dump.
-    """
+    """Articles of the main namespace, redirects left out, wiki markup removed; some are empty."""
     namespace = ""
 
     def note(page: Element, ns_path: str, **_) -> bool:
@@ -51,23 +47,17 @@ def read_dump(path: Path) -> Iterator[Article]:
 
 
 class _Bounded:
-    """A dump's XML as its parser reads it: nothing but a dump, and no page without an end.
-
-    Entities can be declared only before the first element, where a dump has nothing.
-    """
+    """A dump's XML as its parser reads it: nothing but a dump, and no page without an end."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream, self._tail = stream, b""
         self._open = 0  # bytes since a page ended
         begin = stream.peek(1)  # a whole buffer, unless the file ends
-        if not _ROOT.match(begin):
-            raise ValueError(
-                f"it begins with {begin[:40]!r}; a dump begins with <mediawiki>, in UTF-8, and "
-                "declares no entities"
-            )
+        if not _ROOT.match(begin):  # entities can be declared only before the first element
+            said = "a dump begins with <mediawiki>, in UTF-8, and declares no entities"
+            raise ValueError(f"it begins with {begin[:40]!r}; {said}")
 
-    def read(self, size: int) -> bytes:
-        """The next bytes; a ValueError where a page is too long."""
+    def read(self, size: int) -> bytes:  # as the parser calls it
         piece = self._stream.read(size)
         seam = self._tail + piece
         end = seam.rfind(_END_OF_PAGE)

@@ -4,14 +4,13 @@ import itertools
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from onelayer.errors import OnelayerError
 from onelayer.settings.corpus import ParseSettings
 from onelayer.text.corpus.articles import COLUMNS, Article, check_columns
-from onelayer.text.corpus.lines import BOM, csv_rows, json_rows, lines
-from onelayer.text.corpus.parquet import MAGIC, parquet_rows
+from onelayer.text.corpus.rows import BOM, csv_rows, json_rows, lines, parquet_rows
 
 # WikiText sets punctuation apart with spaces and marks what it took out of the middle of words:
 # `well @-@ known`, `1 @,@ 000`.
@@ -24,8 +23,7 @@ _SECTION = re.compile(r"^ ?(?:= )+(.*?)(?: =)+ ?$")
 def read_corpus(paths: Iterable[Path], settings: ParseSettings) -> Iterator[Article]:
     """Articles of files, in their order; each file is opened when it is its turn.
 
-    Raises:
-        OnelayerError: a file is not what its format says; one line with its name.
+    A file that is not what its format says is an OnelayerError, one line with its name.
     """
     if settings.format == "wikitext":  # an article may go on in the next file
         return articles_of_wikitext(itertools.chain.from_iterable(map(lines_of_wikitext, paths)))
@@ -59,7 +57,12 @@ def _articles_of_rows(number: int, path: Path, settings: ParseSettings) -> Itera
     place = -1
     for place, row in enumerate(ROWS[settings.format](path, names.values(), needed)):
         seen |= dict.fromkeys(row)
-        values = _values(row, names, f"{path}: row {place}")
+        values = {}
+        for column, name in names.items():
+            try:
+                values[column] = _as_text(column, row.get(name), name in row)
+            except ValueError as error:
+                raise OnelayerError(f"{path}: row {place}: column {name} holds {error}") from None
         article_id = f"{number}-{place}" if values["id"] is None else values["id"]
         text = (values["text"] or "").removeprefix(BOM)
         yield article_id, values["title"] or "", text, values["label"] or None
@@ -68,27 +71,19 @@ def _articles_of_rows(number: int, path: Path, settings: ParseSettings) -> Itera
     check_columns(path, seen, needed)
 
 
-def _values(row: Mapping, names: Mapping[str, str], where: str) -> dict[str, str | None]:
-    values = {}
-    for column, name in names.items():
-        value = row.get(name)
-        kind = type(value).__name__
-        fault = None
-        if column == "text" and not isinstance(value, str | None):
-            fault = f"holds {kind}, not text"
-        elif isinstance(value, list | dict | bytes):
-            fault = f"holds {kind}, not text or numbers"
-        elif column == "id" and value in (None, "") and name in row:
-            fault = "holds nothing; give all an id, or none"
-        else:
-            try:
-                values[column] = None if value is None else str(value)
-                (values[column] or "").encode()  # JSON can hold halves of characters
-            except ValueError as error:  # a number of more digits than Python writes, too
-                fault = f"holds no text ({error})"
-        if fault:
-            raise OnelayerError(f"{where}: column {name} {fault}")
-    return values
+def _as_text(column: str, value: object, given: bool) -> str | None:
+    if column == "text" and not isinstance(value, str | None):
+        raise ValueError(f"{type(value).__name__}, not text")
+    if isinstance(value, list | dict | bytes):
+        raise ValueError(f"{type(value).__name__}, not text or numbers")
+    if column == "id" and given and value in (None, ""):
+        raise ValueError("nothing; give all an id, or none")
+    try:
+        text = None if value is None else str(value)
+        (text or "").encode()  # JSON can hold halves of characters
+    except ValueError as error:  # a number of more digits than Python writes, too
+        raise ValueError(f"no text ({error})") from None
+    return text
 
 
 def lead_rows(path: Path, *_: object) -> list[dict]:
@@ -112,12 +107,12 @@ ROWS = {"parquet": parquet_rows, "json": json_rows, "csv": csv_rows, "lead-secti
 def lines_of_wikitext(path: Path) -> Iterator[str]:
     """The lines of a text file, or of a Parquet file's column `text`, without their ends."""
     with open(path, "rb") as file:
-        parquet = file.read(4) == MAGIC
-    if not parquet:
+        parquet = file.read(4) == b"PAR1"
+    if parquet:
+        rows = _articles_of_rows(0, path, ParseSettings(format="parquet"))
+        yield from (text.removesuffix("\n") for _, _, text, _ in rows)
+    else:
         yield from (line.rstrip("\r\n") for line in lines(path))
-        return
-    rows = _articles_of_rows(0, path, ParseSettings(format="parquet"))
-    yield from (text.removesuffix("\n") for _, _, text, _ in rows)
 
 
 def articles_of_wikitext(all_lines: Iterable[str]) -> Iterator[Article]:
@@ -130,22 +125,17 @@ def articles_of_wikitext(all_lines: Iterable[str]) -> Iterator[Article]:
     """
     seen: Counter[str] = Counter()
     title, text, before = None, [], ""
-    for line, after in itertools.pairwise(itertools.chain(all_lines, [""])):
-        heading = None if before.strip() or after.strip() else _TITLE.fullmatch(line)
-        if title is not None and heading:
-            yield _article(title, text, seen)
+    pairs = itertools.pairwise(itertools.chain(all_lines, [""]))
+    for line, after in itertools.chain(pairs, [(None, "")]):  # None: the end
+        alone = line is not None and not before.strip() and not after.strip()
+        heading = _TITLE.fullmatch(line) if alone else None
+        if title is not None and (heading or line is None):
+            seen[title] += 1
+            article_id = title if seen[title] == 1 else f"{title} ({seen[title]})"
+            plain = "\n".join(_SECTION.sub(r"\1", line).strip() for line in text if line.strip())
+            yield article_id, title, _JOINED.sub(r"\1", plain), None
         if heading:
-            title, text = heading[1].strip(), []
+            title, text = _JOINED.sub(r"\1", heading[1].strip()), []
         elif title is not None:
             text.append(line)
         before = line
-    if title is not None:
-        yield _article(title, text, seen)
-
-
-def _article(title: str, text: list[str], seen: Counter[str]) -> Article:
-    title = _JOINED.sub(r"\1", title)
-    seen[title] += 1
-    article_id = title if seen[title] == 1 else f"{title} ({seen[title]})"
-    plain = "\n".join(_SECTION.sub(r"\1", line).strip() for line in text if line.strip())
-    return article_id, title, _JOINED.sub(r"\1", plain), None

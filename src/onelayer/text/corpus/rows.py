@@ -1,0 +1,140 @@
+"""Lines of text files, rows of JSON, CSV and Parquet, of any origin and as they come.
+
+Reading needs memory for a line or a batch only (of JSON that is one list, for all of it), and ends
+with its lines or with one line that names the file. (`datasets` would guess each column's type from
+the first rows, and fails where later ones differ.)
+"""
+
+import csv
+import json
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from onelayer.errors import OnelayerError
+from onelayer.text.corpus.articles import BATCH, check_columns
+from onelayer.text.untrusted import check_growth, open_unpacked
+
+LONGEST_LINE = 1 << 28  # bytes
+BOM = "\ufeff"  # the mark with which some editors begin a file in UTF-8; no word of it
+WIDEST = 256  # bits; of numbers in Parquet
+
+csv.field_size_limit(LONGEST_LINE)
+
+
+def lines(path: Path) -> Iterator[str]:
+    """The lines of a text file in UTF-8, with their ends; unpacked if need be."""
+    place = 0
+    try:
+        with open_unpacked(path) as file:
+            while line := file.readline(LONGEST_LINE + 1):
+                if len(line) > LONGEST_LINE:
+                    raise OnelayerError(f"{path}: a line is longer than {LONGEST_LINE} bytes")
+                text = line.decode()
+                yield text if place else text.removeprefix(BOM)
+                place += len(line)
+    except UnicodeDecodeError as error:
+        raise OnelayerError(f"{path}: not UTF-8 at byte {place + error.start + 1}") from None
+    except (EOFError, OSError, ValueError) as error:
+        if getattr(error, "errno", None):  # a file that must not be read
+            raise
+        raise OnelayerError(f"{path}: not a whole file ({error})") from None
+    if not place:
+        raise OnelayerError(f"{path}: not a whole file (it is empty)")
+
+
+def json_rows(path: Path, *_: object) -> Iterator[dict]:
+    """An object a line, or one list of objects."""
+    for number, line in enumerate(lines(path), 1):
+        whole = number == 1 and line.lstrip().startswith("[")
+        if not line.strip():
+            continue
+        try:
+            found = json.loads("".join(lines(path)) if whole else line)
+        except (ValueError, RecursionError) as error:
+            said = "it nests too deeply" if isinstance(error, RecursionError) else error
+            raise OnelayerError(f"{path}: not a whole json file (line {number}: {said})") from None
+        for row in found if isinstance(found, list) else [found]:
+            if not isinstance(row, dict):
+                kind = type(row).__name__
+                raise OnelayerError(f"{path}: line {number} holds {kind}; a row is an object")
+            yield row
+        if whole:
+            return
+
+
+def csv_rows(path: Path, *_: object) -> Iterator[dict]:
+    """Every value as text: `007` is an id, `NA` a word."""
+    rows = csv.DictReader(lines(path), restkey="", restval="", strict=True)
+    try:
+        for row in rows:
+            if isinstance(row.get(""), list):
+                raise csv.Error("more values than columns")
+            yield row
+    except csv.Error as error:
+        where = f"line {rows.line_num}"
+        raise OnelayerError(f"{path}: not a whole csv file ({where}: {error})") from None
+
+
+def parquet_rows(path: Path, names: Collection[str], needed: set[str]) -> Iterator[dict]:
+    """Rows of the named columns that there are; numbers of a `ClassLabel` as its names.
+
+    A text that stands in many rows is held once in the file. So all that has no fixed width is read
+    as places of values, whatever kind the schema claims, and how much it makes is checked before
+    it is made; what cannot be read so is refused before it is read.
+    """
+    try:
+        size, said = path.stat().st_size, pq.read_metadata(path)
+        groups = sum(said.row_group(n).total_byte_size for n in range(said.num_row_groups))
+        check_growth(path, size, max(groups, 4 * said.num_rows))
+        leaves = [said.schema.column(place) for place in range(len(said.schema))]
+        texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
+        schema, unpacked = pq.read_schema(path), 0
+        labels = _class_labels(schema)
+        check_columns(path, schema.names, needed)
+        with pq.ParquetFile(path, read_dictionary=texts, pre_buffer=False) as file:
+            held = [name for name in schema.names if name in names]
+            for name in held:
+                if not _is_measured(file.schema_arrow.field(name).type):
+                    kind = schema.field(name).type
+                    raise OnelayerError(f"{path}: column {name} holds {kind}, not text or numbers")
+            for batch in file.iter_batches(BATCH, columns=held):
+                unpacked += sum(map(_bytes, batch.columns))
+                check_growth(path, size, unpacked)
+                for row in batch.to_pylist():
+                    yield row | {n: labels[n].get(row[n]) for n in labels.keys() & row.keys()}
+    except (pa.ArrowException, OSError, ValueError) as error:
+        if getattr(error, "errno", None):
+            raise
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise OnelayerError(f"{path}: not a whole parquet file ({reason})") from None
+
+
+def _is_measured(kind: pa.DataType) -> bool:
+    """Whether values are of a small width, or are read as places in a list of them."""
+    if pa.types.is_dictionary(kind):
+        return not pa.types.is_nested(kind.value_type)
+    try:
+        return pa.types.is_null(kind) or kind.bit_width <= WIDEST
+    except ValueError:  # of no fixed width
+        return False
+
+
+def _bytes(column: pa.Array) -> int:
+    """How long the texts of a column are together, each as often as it stands there."""
+    if pa.types.is_dictionary(column.type) and not pa.types.is_primitive(column.type.value_type):
+        lengths = pc.binary_length(column.dictionary).take(column.indices)
+        return pc.sum(lengths).as_py() or 0
+    return column.nbytes
+
+
+def _class_labels(schema: pa.Schema) -> dict[str, dict[int, str]]:
+    said = json.loads((schema.metadata or {}).get(b"huggingface", b"{}"))
+    return {
+        name: dict(enumerate(feature["names"]))
+        for name, feature in said.get("info", {}).get("features", {}).items()
+        if isinstance(feature, dict) and feature.get("_type") == "ClassLabel"
+    }
