@@ -49,7 +49,7 @@ rule parse_articles:
         mem_mb=lambda w, attempt: 1000 * attempt,
         runtime=lambda w, attempt: 60 * attempt,
     params:
-        settings=lambda w: dump(settings.corpora[w.corpus].parse),
+        settings=lambda w: {"parse": dump(settings.corpora[w.corpus].parse)},
         code=code("parse_articles"),
     message:
         "Parse {wildcards.corpus} into articles"
@@ -57,25 +57,23 @@ rule parse_articles:
         "../../scripts/parse_articles.py"
 
 
-# It parses, too: a split of a dataset may be larger than what is kept of it. A new library leaves
-# it as it is; after an edited module it asks for the files again, which the hub's client has kept.
-rule fetch_dataset:
+# A split of a dataset may be larger than what is kept of it. A new library leaves that as it is;
+# after an edited module it asks for the files again, which the hub's client has kept.
+use rule parse_articles as fetch_dataset with:
+    input:
+        [],
     output:
         articles="results/corpora/{corpus}/articles.parquet",
         files="results/corpora/{corpus}/files.json",
-    log:
-        "results/logs/fetch_dataset/{corpus}.log",
     wildcard_constraints:
         corpus="|".join(map(re.escape, on_hub)) or "(?!)",
-    priority: 3
     localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
     params:
-        settings=lambda w: dump(settings.corpora[w.corpus]),
-        code=code("fetch_dataset").partition(",")[0],
+        settings=lambda w: {
+            "parse": dump(settings.corpora[w.corpus].parse),
+            "dataset": dump(settings.corpora[w.corpus].source),
+        },
+        code=code("parse_articles").partition(",")[0],
         downloads=True,
     message:
         "Fetch the articles of {wildcards.corpus} from a hub"
-    script:
-        "../../scripts/fetch_dataset.py"

@@ -1,6 +1,6 @@
 """Settings of corpora: where a corpus comes from and how it is read."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
@@ -13,7 +13,7 @@ ENDINGS: dict[str, tuple[str, ...]] = {
     "mediawiki-xml": (".xml.bz2",),  # one dump
     "text": (".txt",),  # a file an article
     "lines": (".txt",),  # a line an article
-    # Articles under ` = Title = `: lines of text, or of Parquet's column `text`.
+    # Lines of text, or of Parquet's column `text`: articles under ` = Title = `.
     "wikitext": (".parquet", ".txt", ".tokens", ".raw"),
     # These three: a row an article, with `text`, perhaps `id`, `title`, `label`.
     "parquet": (".parquet",),
@@ -47,29 +47,25 @@ def _kind(source: object) -> str:
     return "hub" if "dataset" in keys else "disk" if "paths" in keys else "wheel"
 
 
-Source = (
-    Annotated[WheelFile, Tag("wheel")]
-    | Annotated[HubDataset, Tag("hub")]
-    | Annotated[DiskFiles, Tag("disk")]
-)
+Wheel, Hub = Annotated[WheelFile, Tag("wheel")], Annotated[HubDataset, Tag("hub")]
+Source = Annotated[Wheel | Hub | Annotated[DiskFiles, Tag("disk")], Discriminator(_kind)]
 
 
 class CorpusSettings(Block):
     """A corpus: where it comes from and how it is read."""
 
-    source: Annotated[Source, Discriminator(_kind)]
+    source: Source
     parse: ParseSettings
     credit: str  # whose text it is, under which licence
 
     @property
     def paths(self) -> list[str]:
         """Its files on this machine; none if they are downloaded."""
-        if not isinstance(self.source, DiskFiles):
-            return []
-        return self.source.files(ENDINGS[self.parse.format])
+        of_disk = isinstance(self.source, DiskFiles)
+        return self.source.files(ENDINGS[self.parse.format]) if of_disk else []
 
     @model_validator(mode="after")
-    def _files_fit_the_format(self) -> "CorpusSettings":
+    def _files_fit_the_format(self) -> Self:
         format, paths, fault = self.parse.format, self.paths, None
         if isinstance(self.source, DiskFiles) and not paths:
             named, ends = ", ".join(self.source.paths), ", ".join(ENDINGS[format])

@@ -22,15 +22,12 @@ def filter_ambiguous_words(
 ) -> pd.DataFrame:
     """Keep each topic's most probable words, for every overlap mode and threshold.
 
-    `word_probability` is P(word | topic), [topics, words] float64. With `allow_empty` topics
-    without a word are left out instead of refused.
+    `word_probability` is P(word | topic), [topics, words] float64. A threshold that keeps no word
+    of some topic is an OnelayerError, with `allow_empty` such topics are left out.
 
     Returns:
         One row per kept word and topic: `overlap`, `threshold` (its label), `topic`, `word`,
         `probability`; most probable first within a topic.
-
-    Raises:
-        OnelayerError: a threshold keeps no word of some topic; the line says which.
     """
     topics, vocabulary = word_probability.shape
     tables = []
@@ -50,8 +47,7 @@ def filter_ambiguous_words(
             if len(empty) and not allow_empty:
                 raise OnelayerError(
                     f"{where}: leaves no word in topic {', '.join(map(str, empty))}: each of its "
-                    f"top {kept} words is more probable elsewhere; fewer topics or a looser "
-                    "threshold"
+                    f"top {kept} words is more probable elsewhere"
                 )
         table = {
             "overlap": overlap,

@@ -20,12 +20,9 @@ from onelayer.text.corpus.articles import BATCH, words
 
 @dataclass(frozen=True)
 class Bag:
-    """Word counts of a corpus.
+    """Word counts of a corpus."""
 
-    `vocabulary` has one row per word, alphabetically: `word`, `documents` (how many articles use
-    it), `occurrences` (how often in all).
-    """
-
+    # A word a row, alphabetically: `word`, `documents` (that use it), `occurrences` (in all).
     vocabulary: pd.DataFrame
     counts: scipy.sparse.csr_matrix  # [documents, words] int32
 
@@ -43,11 +40,9 @@ def count_words(
 ) -> Bag:
     """Count the words that a topic model should see; texts are read once.
 
-    A word is a lower-cased run of at least `min_letters` letters, no stop word (gensim's list),
-    used by `min_documents` articles or more and by at most `max_document_share` of them, `known`
-    (to every tokenizer as one piece), and among the `max_words` most widespread of such words.
-    Which words these are is known at the end; until then counts of all words wait in a file in
-    `scratch`, so that memory grows with the words that are kept alone.
+    They are words as `WordSettings` says, no stop words (gensim's list), and `known` (to every
+    tokenizer as one piece). Which words these are is known at the end; until then counts of all
+    words wait in a file in `scratch`, so that memory grows with the words that are kept alone.
 
     Raises:
         OnelayerError: no word is left; the line says after which condition.
@@ -90,7 +85,9 @@ def _batches(waiting: BinaryIO, lengths: list[int]) -> Iterator[tuple[np.ndarray
         yield np.fromfile(waiting, np.int32, 2 * sum(of)).reshape(-1, 2), of
 
 
-def _chosen(ids, documents, articles: int, settings: WordSettings, known) -> list[str]:
+def _chosen(
+    ids: dict[str, int], documents: np.ndarray, articles: int, settings: WordSettings, known
+) -> list[str]:
     """The words that count, alphabetically; `documents` says in how many articles each id is."""
     # All of gensim comes with it, which takes longer to load than many a corpus to count.
     from gensim.parsing.preprocessing import STOPWORDS

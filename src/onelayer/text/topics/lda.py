@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import safetensors.numpy
@@ -52,6 +51,11 @@ def read_topics(path: Path) -> Topics:
     return Topics(**safetensors.numpy.load_file(path))
 
 
+def silent(items: Iterable, **_: object) -> Iterable:
+    """Progress that nobody sees."""
+    return items
+
+
 def top_words(word_probability: np.ndarray, count: int) -> np.ndarray:
     """Indices of each topic's most probable words, [topics, count], most probable first.
 
@@ -61,16 +65,12 @@ def top_words(word_probability: np.ndarray, count: int) -> np.ndarray:
 
 
 def fit_topics(
-    bag: Bag,
-    settings: LdaSettings,
-    weights: Weights = "counts",
-    progress: Callable[..., Iterable] = lambda items, **_: items,
+    bag: Bag, settings: LdaSettings, weights: Weights = "counts", progress: Callable = silent
 ) -> Topics:
     """Fit topics to word counts, or to their tf-idf weights as the authors' code does.
 
-    Raises:
-        OnelayerError: no document has a word, the backend is not installed or cannot take weights,
-            or the fit is not finite.
+    An OnelayerError says where no document has a word, the backend is not installed or cannot take
+    weights, or the fit is not finite.
     """
     if not bag.counts.nnz:
         raise OnelayerError("the bag of words is empty: no article has a word of the vocabulary")
@@ -88,13 +88,7 @@ def fit_topics(
 class _Documents:
     """Documents as gensim reads them, `[(word, count or weight)]`, one at a time."""
 
-    def __init__(
-        self,
-        counts: scipy.sparse.csr_matrix,
-        order: Sequence[int],
-        rarity: np.ndarray | None = None,
-        progress: Callable[..., Iterable] = lambda items, **_: items,
-    ) -> None:
+    def __init__(self, counts, order: Sequence[int], rarity=None, progress=silent) -> None:
         self.counts, self.order, self.rarity, self.progress = counts, order, rarity, progress
 
     def __len__(self) -> int:
@@ -165,12 +159,21 @@ def document_topics(
         yield gamma / gamma.sum(axis=1, keepdims=True)
 
 
-def _sample_gibbs(
-    counts: scipy.sparse.csr_matrix, settings: LdaSettings, progress: Callable[..., Iterable]
-) -> Topics:
+def _sample_gibbs(counts: scipy.sparse.csr_matrix, settings: LdaSettings, progress) -> Topics:
     """Topics of the last sweep of the collapsed Gibbs sampler (Griffiths & Steyvers 2004)."""
+    # Its sampler is compiled for several instruction sets and takes the widest that the processor
+    # has; from one seed they draw different topics. Every x86-64 processor has SSE2.
+    if platform.machine() in ("x86_64", "AMD64"):
+        os.environ["TOMOTOPY_ISA"] = "sse2"  # read once, by the import
+    try:
+        import tomotopy
+    except ModuleNotFoundError:
+        raise OnelayerError(
+            "backend tomotopy is not installed; it is the optional extra onelayer[tomotopy]: "
+            "pip install 'tomotopy==0.14.*'"
+        ) from None
     alpha, eta = settings.priors
-    model = _tomotopy().LDAModel(k=settings.topics, alpha=alpha, eta=eta, seed=settings.seed)
+    model = tomotopy.LDAModel(k=settings.topics, alpha=alpha, eta=eta, seed=settings.seed)
     model.optim_interval = 0  # it would adapt the priors every ten sweeps
     names = np.arange(counts.shape[1]).astype(str)
     for start, end in pairwise(counts.indptr):
@@ -185,18 +188,3 @@ def _sample_gibbs(
         assigned[topic, column] = np.rint(model.get_topic_word_dist(topic, normalize=False) - eta)
     priors = np.full(settings.topics, alpha), np.full(counts.shape[1], eta)
     return Topics(assigned + eta, *priors)
-
-
-def _tomotopy() -> ModuleType:
-    # Its sampler is compiled for several instruction sets and takes the widest that the processor
-    # has; from one seed they draw different topics. Every x86-64 processor has SSE2.
-    if platform.machine() in ("x86_64", "AMD64"):
-        os.environ["TOMOTOPY_ISA"] = "sse2"  # read once, by the import
-    try:
-        import tomotopy
-    except ModuleNotFoundError:
-        raise OnelayerError(
-            "backend tomotopy is not installed; it is the optional extra onelayer[tomotopy]: "
-            "pip install 'tomotopy==0.14.*'"
-        ) from None
-    return tomotopy
