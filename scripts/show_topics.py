@@ -37,18 +37,18 @@ QUALITY = {  # and how many digits readers see
 def for_readers(topics: pd.DataFrame, quality: pd.DataFrame) -> pd.DataFrame:
     """One row per topic, most prevalent first; then one per measure of quality."""
     topics = topics.sort_values(["prevalence", "topic"], ascending=[False, True])
-    shares = topics["label_share"].map("{:.0%}".format)
+    shares = zip(topics["label"], topics["label_share"], strict=True)
     shown = {
         "topic": topics["topic"],
         "prevalence": topics["prevalence"].map("{:.1%}".format),
         "NPMI": topics["npmi"].map(number),
         "most probable words": topics["word"].map(", ".join),
-        "human topic": (topics["label"] + " (" + shares + ")").fillna(EMPTY),
+        "human topic": [
+            f"{label} ({share:.0%})" if share > 0 else EMPTY for label, share in shares
+        ],
     }
-    of_all = [
-        f"{QUALITY[row.quantity][0]}: {number(row.value, QUALITY[row.quantity][1])}"
-        for row in quality.itertuples()
-    ]
+    pairs = zip(quality["quantity"].map(QUALITY), quality["value"], strict=True)
+    of_all = [f"{name}: {number(value, digits)}" for (name, digits), value in pairs]
     of_all = pd.DataFrame({"topic": "all", "most probable words": of_all})
     return pd.concat([pd.DataFrame(shown), of_all]).fillna("")
 
@@ -67,9 +67,10 @@ with job(snakemake) as step:
     words = words.rename(columns={"probability": "value"}).assign(quantity="probability")
     words["rank"] = words.groupby("topic").cumcount() + 1
     table = pd.concat([words, quality.assign(topic="all", rank="", word="")]).assign(corpus=corpus)
+    size = len(bag.vocabulary)
     kept = [
-        f"{each.label} ({each.words_kept(len(bag.vocabulary)) / len(bag.vocabulary):.2g} of the "
-        f"vocabulary) for the paper's {each.published or EMPTY}"
+        f"{each.label} ({each.words_kept(size) / size:.2g} of the vocabulary) for the paper's "
+        f"{each.published or EMPTY}"
         for each in settings.ambiguity.thresholds
     ]
     nominal = (

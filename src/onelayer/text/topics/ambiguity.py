@@ -1,7 +1,7 @@
 """The ambiguity filter of Li, Li & Risteski (2023): per topic, keep its most representative words.
 
-`disjoint`: a word stays only in the topic where its probability is highest, so that topics do
-not overlap, as in the paper's theory. `overlapping`: it may stay in several.
+`disjoint`: a word stays only in the topic where its probability is highest, as in the paper's
+theory. `overlapping`: it may stay in several.
 """
 
 from itertools import product
@@ -35,9 +35,8 @@ def filter_ambiguous_words(
         kept = threshold.words_kept(vocabulary)
         where = f"topics.ambiguity: threshold {threshold.label}, {overlap}"
         if not 1 <= kept <= vocabulary:
-            raise OnelayerError(
-                f"{where}: keeps {kept} of {vocabulary} words a topic; 1 to {vocabulary} allowed"
-            )
+            said = f"keeps {kept} of {vocabulary} words a topic; 1 to {vocabulary} allowed"
+            raise OnelayerError(f"{where}: {said}")
         tops = top_words(word_probability, kept)
         topic, word = np.repeat(np.arange(topics), kept), tops.ravel()
         if overlap == "disjoint":
@@ -45,16 +44,9 @@ def filter_ambiguous_words(
             topic, word = topic[at_home], word[at_home]
             empty = np.setdiff1d(np.arange(topics), topic)
             if len(empty) and not allow_empty:
-                raise OnelayerError(
-                    f"{where}: leaves no word in topic {', '.join(map(str, empty))}: each of its "
-                    f"top {kept} words is more probable elsewhere"
-                )
-        table = {
-            "overlap": overlap,
-            "threshold": threshold.label,
-            "topic": topic,
-            "word": [words[index] for index in word],
-            "probability": word_probability[topic, word],
-        }
+                said = f"leaves no word in topic {', '.join(map(str, empty))}"
+                raise OnelayerError(f"{where}: {said}: all its top words are likelier elsewhere")
+        table = {"overlap": overlap, "threshold": threshold.label, "topic": topic}
+        table |= {"word": [words[n] for n in word], "probability": word_probability[topic, word]}
         tables.append(pd.DataFrame(table))
     return pd.concat(tables, ignore_index=True)

@@ -28,8 +28,8 @@ INFERRED = 2000  # documents at once
 class Topics:
     """A fitted topic model."""
 
-    # [topics, words] float64: the parameters of each topic's Dirichlet over words given the corpus,
-    # all positive: lambda of variational Bayes, or word counts plus eta of a Gibbs sample.
+    # Of each topic's words given the corpus, [topics, words] float64: lambda of variational Bayes,
+    # or word counts plus eta of a Gibbs sample.
     dirichlet: np.ndarray
     alpha: np.ndarray  # [topics] float64, Dirichlet prior of a document's topics
     eta: np.ndarray  # [words] float64, Dirichlet prior of a topic's words
@@ -75,7 +75,14 @@ def fit_topics(
     if not bag.counts.nnz:
         raise OnelayerError("the bag of words is empty: no article has a word of the vocabulary")
     if settings.backend == "gensim":
-        topics = _fit_online(bag, settings, weights, progress)
+        # Online LDA takes each chunk for a sample of the whole corpus; corpora come sorted (by
+        # human topic, by title), and learning them in that order costs coherence.
+        order = generator("document order", settings.seed).permutation(bag.counts.shape[0])
+        used_by = bag.vocabulary["documents"].to_numpy()
+        rarity = np.log2(len(order) / used_by) if weights == "tf-idf" else None
+        model = _online_model(len(bag.vocabulary), settings)
+        model.update(_Documents(bag.counts, order, rarity, progress))
+        topics = Topics(model.state.get_lambda(), model.alpha, model.eta)
     elif weights == "counts":
         topics = _sample_gibbs(bag.counts, settings, progress)
     else:
@@ -104,18 +111,6 @@ class _Documents:
             yield list(zip(words.tolist(), weights.tolist(), strict=True))
 
 
-def _fit_online(bag: Bag, settings: LdaSettings, weights: Weights, progress: Callable) -> Topics:
-    # Online LDA takes each chunk for a sample of the whole corpus; corpora come sorted (by human
-    # topic, by title), and learning them in that order costs coherence.
-    order = generator("document order", settings.seed).permutation(bag.counts.shape[0])
-    rarity = None
-    if weights == "tf-idf":
-        rarity = np.log2(len(order) / bag.vocabulary["documents"].to_numpy())
-    model = _online_model(len(bag.vocabulary), settings)
-    model.update(_Documents(bag.counts, order, rarity, progress))
-    return Topics(model.state.get_lambda(), model.alpha, model.eta)
-
-
 def _online_model(words: int, settings: LdaSettings):
     # gensim takes longer to load than many a step's work.
     from gensim.models import LdaModel
@@ -124,29 +119,26 @@ def _online_model(words: int, settings: LdaSettings):
     # It warns wherever passes times iterations are few; ours are the paper's.
     logging.getLogger("gensim.models.ldamodel").setLevel(logging.ERROR)
     alpha, eta = settings.priors
+    given = settings.model_dump(include={"passes", "chunksize", "decay", "offset", "iterations"})
     return LdaModel(
         id2word=FakeDict(words),
         num_topics=settings.topics,
         alpha=alpha,
         eta=eta,
-        passes=settings.passes,
-        chunksize=settings.chunksize,
-        decay=settings.decay,
-        offset=settings.offset,
-        iterations=settings.iterations,
         eval_every=None,  # perplexity, which draws random numbers
         random_state=settings.seed,
         dtype=np.float64,  # float32 underflows where topics are many
+        **given,
     )
 
 
 def document_topics(
     topics: Topics, counts: scipy.sparse.csr_matrix, settings: LdaSettings
 ) -> Iterator[np.ndarray]:
-    """P(topic | document) by variational inference, [documents, topics] float64 a few at a time.
+    """P(topic | document), [documents, topics] float64 a few at a time.
 
-    The same for topics of every backend, so that what is measured on them compares the topics.
-    Each inference starts at a random point, which the seed makes the same every time.
+    By variational inference from a seeded random point for every backend, so that what is measured
+    on them compares the topics.
     """
     model = _online_model(len(topics.eta), settings)
     model.alpha, model.eta = topics.alpha, topics.eta

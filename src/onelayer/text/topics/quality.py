@@ -16,11 +16,7 @@ TOP_WORDS = 10  # of a topic, in its table and in NPMI
 
 
 def agreement_with_labels(best: np.ndarray, labels: Sequence[str | None]) -> float:
-    """Normalised mutual information of most probable topics and human topics, 0 to 1.
-
-    `best` is the most probable topic of each document. Documents without a label are left out; NaN
-    where none has one.
-    """
+    """NMI of human topics and most probable ones, [documents], where there is a label; or NaN."""
     rows = [index for index, label in enumerate(labels) if isinstance(label, str)]
     if not rows:
         return float("nan")
@@ -109,7 +105,7 @@ def held_out_coherence(
     found = []
     for seed in seeds:
         fitted, other = halves(bag.counts.shape[0], seed)
-        half = Bag(bag.vocabulary, bag.counts[fitted])
-        topics = fit_topics(half, lda.model_copy(update={"seed": seed}), progress=progress)
-        found.append(coherence(bag.counts[other], top_words(topics.word_probability, most)).mean())
+        half, how = Bag(bag.vocabulary, bag.counts[fitted]), lda.model_copy(update={"seed": seed})
+        tops = top_words(fit_topics(half, how, progress=progress).word_probability, most)
+        found.append(coherence(bag.counts[other], tops).mean())
     return float(np.mean(found))
