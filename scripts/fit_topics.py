@@ -11,5 +11,6 @@ with job(snakemake) as step:
         if how is None:  # as the tables' own
             topics = read_topics(snakemake.input.ours)
         else:
-            topics = fit_topics(bag, LdaSettings(**how["lda"]), how["weights"], step.progress)
+            lda, weights = how
+            topics = fit_topics(bag, LdaSettings(**lda), weights, step.progress)
         write_topics(topics, folder / f"{name}.safetensors")

@@ -56,7 +56,7 @@ def for_readers(topics: pd.DataFrame, quality: pd.DataFrame) -> pd.DataFrame:
 with job(snakemake) as step:
     corpus = step.settings.pop("corpus")
     settings, given = TopicSettings(**step.settings), snakemake.input
-    bag, topics = read_bag(*given.bag), read_topics(given.topics)
+    bag, topics = read_bag(*given.bag), read_topics(given.topics[0])
     labels = list(read_column(given.articles, "label"))
     quality, of_topics = measure_quality(bag, topics, labels, settings.lda)
     seeds = settings.held_out_seeds

@@ -44,12 +44,11 @@ rule parse_articles:
     priority: 3
     conda:
         "../../envs/onelayer.yaml"
-    threads: 1
     resources:
         mem_mb=lambda w, attempt: 1000 * attempt,
         runtime=lambda w, attempt: 60 * attempt,
     params:
-        settings=lambda w: {"parse": dump(settings.corpora[w.corpus].parse)},
+        settings=lambda w: dump(settings.corpora[w.corpus], source=None),
         code=code("parse_articles"),
     message:
         "Parse {wildcards.corpus} into articles"
@@ -57,22 +56,16 @@ rule parse_articles:
         "../../scripts/parse_articles.py"
 
 
-# A split of a dataset may be larger than what is kept of it. A new library leaves that as it is;
-# after an edited module it asks for the files again, which the hub's client has kept.
+# It parses, too: a split of a dataset may be larger than what is kept of it. A new library leaves
+# it as it is; after an edited module it asks for the files again, which the hub's client has kept.
 use rule parse_articles as fetch_dataset with:
     input:
         [],
-    output:
-        articles="results/corpora/{corpus}/articles.parquet",
-        files="results/corpora/{corpus}/files.json",
     wildcard_constraints:
         corpus="|".join(map(re.escape, on_hub)) or "(?!)",
     localrule: True
     params:
-        settings=lambda w: {
-            "parse": dump(settings.corpora[w.corpus].parse),
-            "dataset": dump(settings.corpora[w.corpus].source),
-        },
+        settings=lambda w: dump(settings.corpora[w.corpus]),
         code=code("parse_articles").partition(",")[0],
         downloads=True,
     message:

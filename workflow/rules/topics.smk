@@ -1,4 +1,6 @@
 # From articles to topics with unambiguous words.
+BAG = ["results/topics/{corpus}/vocabulary.parquet", "results/topics/{corpus}/counts.npz"]
+LDA = "results/topics/{corpus}/lda.safetensors"
 
 
 rule count_words:
@@ -9,8 +11,8 @@ rule count_words:
             for m in settings.topics.words.single_piece_in
         ],
     output:
-        vocabulary="results/topics/{corpus}/vocabulary.parquet",
-        counts="results/topics/{corpus}/counts.npz",
+        vocabulary=BAG[0],
+        counts=BAG[1],
     log:
         "results/logs/count_words/{corpus}.log",
     benchmark:
@@ -18,7 +20,6 @@ rule count_words:
     priority: 3
     conda:
         "../../envs/onelayer.yaml"
-    threads: 1
     resources:
         mem_mb=lambda w, attempt: 1000 * attempt,
         runtime=lambda w, attempt: 60 * attempt,
@@ -31,31 +32,19 @@ rule count_words:
         "../../scripts/count_words.py"
 
 
-def fits(ways):
-    """What to fit, by the names of topic models; none for what is as in the tables."""
-    ours = {"lda": dump(settings.topics.lda), "weights": "counts"}
-    them = {
-        way.fit(settings.topics.lda): {
-            "lda": dump(way.lda(settings.topics.lda)),
-            "weights": way.weights,
-        }
-        for way in ways
-    }
-    return {name: None if how == ours else how for name, how in them.items()}
-
-
-authors_fit = wikipedia.authors.fit(settings.topics.lda)
-compared = fits(settings.topic_structure.sensitivity.ways)
-compared.pop(authors_fit, None)
-# In this order, as the script reads them.
-BAG = expand("results/topics/{{corpus}}/{file}", file=["vocabulary.parquet", "counts.npz"])
+lda = settings.topics.lda
+ours = [dump(lda), "counts"]  # a topic model, and what it is fitted to
+authors_fit = wikipedia.authors.fit(lda)
+ways = [wikipedia.authors, *settings.topic_structure.sensitivity.ways]
+compared = {way.fit(lda): [dump(way.lda(lda)), way.weights] for way in ways}
+fit_authors = {authors_fit: compared.pop(authors_fit)}
 
 
 rule fit_lda:
     input:
         bag=BAG,
     output:
-        topics=["results/topics/{corpus}/lda.safetensors"],
+        topics=[LDA],
     log:
         "results/logs/fit_lda/{corpus}.log",
     benchmark:
@@ -63,12 +52,11 @@ rule fit_lda:
     priority: 3
     conda:
         "../../envs/onelayer.yaml"
-    threads: 1
     resources:
         mem_mb=lambda w, attempt: 1500 * attempt,
         runtime=lambda w, attempt: 60 * attempt,
     params:
-        settings={"lda": {"lda": dump(settings.topics.lda), "weights": "counts"}},
+        settings={"lda": ours},
         code=code("fit_topics"),
     message:
         "Fit a topic model to {wildcards.corpus}"
@@ -85,7 +73,7 @@ use rule fit_lda as fit_authors_topics with:
     benchmark:
         "results/benchmarks/fit_authors_topics/{corpus}.tsv"
     params:
-        settings=fits([wikipedia.authors]),
+        settings=fit_authors,
         code=code("fit_topics"),
     message:
         "Fit topics as the authors do on {wildcards.corpus}"
@@ -95,7 +83,7 @@ use rule fit_lda as fit_authors_topics with:
 use rule fit_lda as fit_compared_topics with:
     input:
         bag=BAG,
-        ours="results/topics/{corpus}/lda.safetensors",
+        ours=LDA,
     output:
         topics=[f"results/sensitivity/{{corpus}}/topics/{fit}.safetensors" for fit in compared],
     log:
@@ -106,7 +94,7 @@ use rule fit_lda as fit_compared_topics with:
         mem_mb=lambda w, attempt: 1500 * attempt,
         runtime=lambda w, attempt: 60 * len(compared) * attempt,
     params:
-        settings=compared,
+        settings={name: None if how == ours else how for name, how in compared.items()},
         code=code("fit_topics"),
     message:
         "Fit the topics that are compared on {wildcards.corpus}"
@@ -114,8 +102,8 @@ use rule fit_lda as fit_compared_topics with:
 
 rule filter_ambiguous_words:
     input:
-        vocabulary="results/topics/{corpus}/vocabulary.parquet",
-        topics="results/topics/{corpus}/lda.safetensors",
+        vocabulary=BAG[0],
+        topics=LDA,
     output:
         kept_words="results/topics/{corpus}/kept_words.parquet",
     log:
@@ -136,7 +124,7 @@ rule filter_ambiguous_words:
 rule show_topics:
     input:
         bag=expand(BAG, corpus=wikipedia.corpus),
-        topics=f"results/topics/{wikipedia.corpus}/lda.safetensors",
+        topics=expand(LDA, corpus=wikipedia.corpus),
         articles=f"results/corpora/{wikipedia.corpus}/articles.parquet",
     output:
         table=table("topic_structure/topics"),
@@ -146,7 +134,6 @@ rule show_topics:
         "results/benchmarks/show_topics.tsv"
     conda:
         "../../envs/onelayer.yaml"
-    threads: 1
     resources:
         mem_mb=lambda w, attempt: 1500 * attempt,
         runtime=lambda w, attempt: 60 * attempt,

@@ -16,7 +16,7 @@ from huggingface_hub.repocard import metadata_load
 from onelayer.errors import OnelayerError
 from onelayer.settings.block import nearest, shown
 from onelayer.settings.hub import HubDataset
-from onelayer.text.fetch import Repository, file_sha256
+from onelayer.text.fetch import Repository
 
 CARD = "README.md"  # its head says which files are which configuration's
 MOST_NAMES = 20  # listed in an error
@@ -77,12 +77,11 @@ def _listed(names: list[str]) -> str:
     return ", ".join(names[:MOST_NAMES]) + more
 
 
-def downloaded(wanted: HubDataset, folder: Path, sums: list[dict]) -> Iterator[Path]:
-    """The files of a split in a folder, each there until the next; `sums` gets their SHA-256."""
+def downloaded(wanted: HubDataset, folder: Path) -> Iterator[Path]:
+    """The files of a split in a folder, each there until the next."""
     repository = Repository("dataset", wanted.repository)
     for name in split_files(repository, wanted):
         target = folder / Path(name).name
         repository.fetch(name, target)
-        sums.append({"file": name, "sha256": file_sha256(target)})
         yield target
         target.unlink()
