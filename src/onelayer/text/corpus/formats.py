@@ -6,11 +6,14 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import BinaryIO
+from xml.etree.ElementTree import Element, ParseError
 
 from onelayer.errors import OnelayerError
 from onelayer.settings.corpus import ParseSettings
 from onelayer.text.corpus.articles import COLUMNS, Article, check_columns
 from onelayer.text.corpus.rows import BOM, csv_rows, json_rows, lines, parquet_rows
+from onelayer.text.untrusted import open_unpacked
 
 # WikiText sets punctuation apart with spaces and marks what it took out of the middle of words:
 # `well @-@ known`, `1 @,@ 000`.
@@ -18,6 +21,14 @@ _JOINED = re.compile(r" @([-,.])@ ")
 # A section has more signs (` = = Title = = `); a line that only begins so is text.
 _TITLE = re.compile(r" = (?!= )(.+)(?<! =) = ")
 _SECTION = re.compile(r"^ ?(?:= )+(.*?)(?: =)+ ?$")
+# Before a MediaWiki dump may stand what XML says of itself, and space.
+_ROOT = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml\s[^<>]*\?>)?\s*<mediawiki[\s/>]")
+_END_OF_PAGE = b"</page>"
+LONGEST_PAGE = 1 << 28  # bytes; a wiki's longest pages have a hundredth of it
+_REDIRECT = re.compile(r"\s*#redirect", re.IGNORECASE)
+# filter_wiki leaves bold and italic quotes and the rules around headings in place.
+_EMPHASIS = re.compile(r"'{2,}")
+_HEADING = re.compile(r"^=+[ \t]*(.*?)[ \t]*=+[ \t]*$", re.MULTILINE)
 
 
 def read_corpus(paths: Iterable[Path], settings: ParseSettings) -> Iterator[Article]:
@@ -26,19 +37,16 @@ def read_corpus(paths: Iterable[Path], settings: ParseSettings) -> Iterator[Arti
     A file that is not what its format says is an OnelayerError, one line with its name.
     """
     if settings.format == "wikitext":  # an article may go on in the next file
-        return articles_of_wikitext(itertools.chain.from_iterable(map(lines_of_wikitext, paths)))
-    return itertools.chain.from_iterable(
-        _articles_of_file(number, path, settings) for number, path in enumerate(paths)
-    )
+        yield from articles_of_wikitext(line for path in paths for line in lines_of_wikitext(path))
+        return
+    for number, path in enumerate(paths):
+        yield from _articles_of_file(number, path, settings)
 
 
 def _articles_of_file(number: int, path: Path, settings: ParseSettings) -> Iterator[Article]:
     """An article without an id has the numbers of its file and of its row or line, from 0."""
     match settings.format:
         case "mediawiki-xml":
-            # gensim takes longer to load than many a corpus to read.
-            from onelayer.text.corpus.dump import read_dump
-
             yield from read_dump(path)
         case "text":
             yield str(number), path.stem, "".join(lines(path)), None
@@ -95,10 +103,8 @@ def lead_rows(path: Path, *_: object) -> list[dict]:
             for key, each in json.loads("".join(lines(path))).items()
         ]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise OnelayerError(
-            f"{path}: not a JSON file of lead sections, "
-            f"{{title: {{title, extract, topic}}}}: {type(error).__name__} {error}"
-        ) from None
+        said = f"not a JSON file of lead sections ({type(error).__name__} {error})"
+        raise OnelayerError(f"{path}: {said}") from None
 
 
 ROWS = {"parquet": parquet_rows, "json": json_rows, "csv": csv_rows, "lead-sections": lead_rows}
@@ -119,9 +125,8 @@ def articles_of_wikitext(all_lines: Iterable[str]) -> Iterator[Article]:
     """Articles of WikiText (Merity et al. 2016) out of the lines of all files, one after the other.
 
     An article starts at a line ` = Title = ` between empty lines (formulas look like titles at
-    times, but never stand so), and may go on in the next file; lines before the first title are
-    left out. Sections' headings stay as text. There are no ids: an article's id is its title,
-    counted where repeated.
+    times, but never stand so), and may go on in the next file. Sections' headings stay as text. An
+    article's id is its title, counted where repeated.
     """
     seen: Counter[str] = Counter()
     title, text, before = None, [], ""
@@ -139,3 +144,52 @@ def articles_of_wikitext(all_lines: Iterable[str]) -> Iterator[Article]:
         elif title is not None:
             text.append(line)
         before = line
+
+
+def read_dump(path: Path) -> Iterator[Article]:
+    """Articles of a dump's main namespace, no redirects, without markup; some are empty."""
+    # gensim takes longer to load than many a corpus to read.
+    from gensim.corpora.wikicorpus import extract_pages, filter_wiki
+
+    namespace = ""
+
+    def note(page: Element, ns_path: str, **_) -> bool:
+        nonlocal namespace
+        namespace = page.find(ns_path).text
+        return True
+
+    try:
+        with open_unpacked(path) as stream:
+            for title, markup, page_id in extract_pages(_Bounded(stream), filter_articles=note):
+                if namespace == "0" and not _REDIRECT.match(markup):
+                    text = _HEADING.sub(r"\1", _EMPHASIS.sub("", filter_wiki(markup)))
+                    yield str(page_id), title or "", text.strip(), None
+    except AttributeError:  # the parser looks into what it has not found
+        reason = "a page lacks its title, ns, id or revision with its text"
+    except (OSError, EOFError, ParseError, StopIteration, RuntimeError, ValueError) as error:
+        reason = f"{type(error).__name__} {' '.join(str(error).split())}"
+    else:
+        return
+    raise OnelayerError(f"{path}: not a complete MediaWiki dump (.xml.bz2): {reason}")
+
+
+class _Bounded:
+    """A dump's XML as its parser reads it: nothing but a dump, and no page without an end."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream, self._tail = stream, b""
+        self._open = 0  # bytes since a page ended
+        begin = stream.peek(1)  # a whole buffer, unless the file ends
+        if not _ROOT.match(begin):  # entities can be declared only before the first element
+            said = "a dump begins with <mediawiki>, in UTF-8, and declares no entities"
+            raise ValueError(f"it begins with {begin[:40]!r}; {said}")
+
+    def read(self, size: int) -> bytes:  # as the parser calls it
+        piece = self._stream.read(size)
+        seam = self._tail + piece
+        end = seam.rfind(_END_OF_PAGE)
+        self._open = len(seam) - end if end >= 0 else self._open + len(piece)
+        self._tail = seam[1 - len(_END_OF_PAGE) :]
+        if self._open > LONGEST_PAGE:
+            raise ValueError(f"a page is longer than {LONGEST_PAGE} bytes")
+        return piece

@@ -7,6 +7,7 @@ empty files named as those of the repository: it asks nobody, and only what is n
 import fnmatch
 import json
 import tempfile
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,7 +20,6 @@ from onelayer.settings.hub import HubDataset
 from onelayer.text.fetch import Repository
 
 CARD = "README.md"  # its head says which files are which configuration's
-MOST_NAMES = 20  # listed in an error
 
 datasets.disable_progress_bars()
 
@@ -73,8 +73,7 @@ def _files_of_split(folder: str, wanted: HubDataset, cache: str) -> list[str]:
 
 
 def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return ", ".join(names[:MOST_NAMES]) + more
+    return textwrap.shorten(", ".join(names), 1000, placeholder=" ...")
 
 
 def downloaded(wanted: HubDataset, folder: Path) -> Iterator[Path]:

@@ -80,7 +80,7 @@ def csv_rows(path: Path, *_: object) -> Iterator[dict]:
 
 
 def parquet_rows(path: Path, names: Collection[str], needed: set[str]) -> Iterator[dict]:
-    """Rows of the named columns that there are; numbers of a `ClassLabel` as its names.
+    """Rows of the named columns that there are.
 
     A text that stands in many rows is held once in the file. So all that has no fixed width is read
     as places of values, whatever kind the schema claims, and how much it makes is checked before
@@ -93,7 +93,6 @@ def parquet_rows(path: Path, names: Collection[str], needed: set[str]) -> Iterat
         leaves = [said.schema.column(place) for place in range(len(said.schema))]
         texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
         schema, unpacked = pq.read_schema(path), 0
-        labels = _class_labels(schema)
         check_columns(path, schema.names, needed)
         with pq.ParquetFile(path, read_dictionary=texts, pre_buffer=False) as file:
             held = [name for name in schema.names if name in names]
@@ -104,8 +103,7 @@ def parquet_rows(path: Path, names: Collection[str], needed: set[str]) -> Iterat
             for batch in file.iter_batches(BATCH, columns=held):
                 unpacked += sum(map(_bytes, batch.columns))
                 check_growth(path, size, unpacked)
-                for row in batch.to_pylist():
-                    yield row | {n: labels[n].get(row[n]) for n in labels.keys() & row.keys()}
+                yield from batch.to_pylist()
     except (pa.ArrowException, OSError, ValueError) as error:
         if getattr(error, "errno", None):
             raise
@@ -129,12 +127,3 @@ def _bytes(column: pa.Array) -> int:
         lengths = pc.binary_length(column.dictionary).take(column.indices)
         return pc.sum(lengths).as_py() or 0
     return column.nbytes
-
-
-def _class_labels(schema: pa.Schema) -> dict[str, dict[int, str]]:
-    said = json.loads((schema.metadata or {}).get(b"huggingface", b"{}"))
-    return {
-        name: dict(enumerate(feature["names"]))
-        for name, feature in said.get("info", {}).get("features", {}).items()
-        if isinstance(feature, dict) and feature.get("_type") == "ClassLabel"
-    }
