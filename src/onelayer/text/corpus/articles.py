@@ -58,7 +58,7 @@ def write_articles(
 
 
 def _with_text(articles: Iterable[Article], source: str) -> Iterator[Article]:
-    numbers, empty = {}, []  # of the source's articles, from 1, by id; titles
+    numbers, empty = {}, []  # places by id, from 1; titles
     for number, article in enumerate(articles, 1):
         article_id, title, text, _ = article
         if not text.strip():
@@ -109,7 +109,7 @@ def _opened(path: Path, needed: list[str]) -> pq.ParquetFile:
 def check_columns(path: Path, there: Iterable[str], needed: Iterable[str]) -> None:
     """Refuse a file that lacks a column, in one line that says which it has."""
     if missing := sorted(set(needed).difference(there)):
-        columns = ", ".join(map(str, itertools.islice(there, 20)))
+        said = f"its columns: {', '.join(list(map(str, there))[:20])}"
         raise OnelayerError(
-            f"{path}: no column {missing[0]}; its columns: {columns} (`parse.columns` names others)"
+            f"{path}: no column {missing[0]}; {said} (`parse.columns` names others)"
         )
