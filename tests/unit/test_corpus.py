@@ -346,11 +346,3 @@ def test_a_smaller_choice_is_part_of_a_larger_one_however_it_is_made(tmp_path) -
 def test_an_empty_corpus_and_repeated_ids_are_refused(tmp_path, rows, message) -> None:
     with pytest.raises(OnelayerError, match=message):
         write_articles(rows, tmp_path / "a", "here")
-
-
-def test_a_file_that_holds_no_articles_is_refused(tmp_path) -> None:
-    with pytest.raises(OnelayerError, match="a: not a whole Parquet file"):
-        read_articles(written(tmp_path / "a", b"no Parquet"))
-    pd.DataFrame({"id": ["1"], "title": ["A"], "text": ["x"]}).to_parquet(tmp_path / "a")
-    with pytest.raises(OnelayerError, match="a: no column label; its columns: id, title, text"):
-        read_articles(tmp_path / "a")

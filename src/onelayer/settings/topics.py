@@ -22,8 +22,7 @@ class WordSettings(Block):
 class LdaSettings(Block):
     """Latent Dirichlet allocation by a seeded backend."""
 
-    # Online variational Bayes, or collapsed Gibbs sampling (the extra `onelayer[tomotopy]`).
-    backend: Literal["gensim", "tomotopy"]
+    backend: Literal["gensim", "tomotopy"]  # online variational Bayes, collapsed Gibbs sampling
     topics: int = Field(ge=2, le=10_000)
     alpha: Positive | None  # symmetric Dirichlet prior of a document's topics; null: 1 / topics
     eta: Positive | None  # symmetric Dirichlet prior of a topic's words; null: 1 / topics

@@ -32,10 +32,7 @@ def words(text: str) -> list[str]:
 
 
 def tokens(text: str) -> list[str]:
-    """Words, numbers and single punctuation marks in order, in the text's own case.
-
-    A probed model reads these: every tokenizer says which of its pieces are of which of them.
-    """
+    """Words, numbers and single punctuation marks in order, in the text's own case."""
     return _TOKEN.findall(text)
 
 
@@ -64,9 +61,8 @@ def _with_text(articles: Iterable[Article], source: str) -> Iterator[Article]:
         if not text.strip():
             empty.append(title or article_id)
         elif (first := numbers.setdefault(article_id, number)) != number:
-            raise OnelayerError(
-                f"{source}: articles {first} and {number} have the same id {article_id!r}"
-            )
+            same = f"articles {first} and {number} have the same id {article_id!r}"
+            raise OnelayerError(f"{source}: {same}")
         else:
             yield article
     if not numbers:
@@ -81,35 +77,16 @@ def _hash(article_id: str) -> bytes:
 
 def read_column(path: Path, column: str = "text") -> Iterator[str | None]:
     """One column of a corpus, row after row; no more than a batch of it is in memory."""
-    with _opened(path, [column]) as file:
+    # With pre_buffer Arrow would read ahead until it holds the whole file.
+    with pq.ParquetFile(path, pre_buffer=False) as file:
         for batch in file.iter_batches(BATCH, columns=[column]):
             yield from batch.column(0).to_pylist()
 
 
 def read_articles(path: Path, most: int | None = None) -> pd.DataFrame:
     """The articles of a corpus, columns `COLUMNS`; or so many, chosen as in `write_articles`."""
-    with _opened(path, COLUMNS) as file:
-        places = range(rows := file.metadata.num_rows)
+    places = range(rows := pq.read_metadata(path).num_rows)
     if most is not None and most < rows:
         hashes = list(map(_hash, read_column(path, "id")))
         places = sorted(heapq.nsmallest(most, places, key=hashes.__getitem__))
     return pa.dataset.dataset(path).take(list(places), columns=COLUMNS).to_pandas()
-
-
-def _opened(path: Path, needed: list[str]) -> pq.ParquetFile:
-    try:
-        # With pre_buffer Arrow would read ahead until it holds the whole file.
-        file = pq.ParquetFile(path, pre_buffer=False)
-    except pa.ArrowInvalid as error:
-        raise OnelayerError(f"{path}: not a whole Parquet file ({error})") from None
-    check_columns(path, file.schema_arrow.names, needed)
-    return file
-
-
-def check_columns(path: Path, there: Iterable[str], needed: Iterable[str]) -> None:
-    """Refuse a file that lacks a column, in one line that says which it has."""
-    if missing := sorted(set(needed).difference(there)):
-        said = f"its columns: {', '.join(list(map(str, there))[:20])}"
-        raise OnelayerError(
-            f"{path}: no column {missing[0]}; {said} (`parse.columns` names others)"
-        )

@@ -11,8 +11,15 @@ from xml.etree.ElementTree import Element, ParseError
 
 from onelayer.errors import OnelayerError
 from onelayer.settings.corpus import ParseSettings
-from onelayer.text.corpus.articles import COLUMNS, Article, check_columns
-from onelayer.text.corpus.rows import BOM, csv_rows, json_rows, lines, parquet_rows
+from onelayer.text.corpus.articles import COLUMNS, Article
+from onelayer.text.corpus.rows import (
+    BOM,
+    check_columns,
+    csv_rows,
+    json_rows,
+    lines,
+    parquet_rows,
+)
 from onelayer.text.untrusted import open_unpacked
 
 # WikiText sets punctuation apart with spaces and marks what it took out of the middle of words:
@@ -34,26 +41,21 @@ _HEADING = re.compile(r"^=+[ \t]*(.*?)[ \t]*=+[ \t]*$", re.MULTILINE)
 def read_corpus(paths: Iterable[Path], settings: ParseSettings) -> Iterator[Article]:
     """Articles of files, in their order; each file is opened when it is its turn.
 
-    A file that is not what its format says is an OnelayerError, one line with its name.
+    An article without an id has the numbers of its file and of its row or line, from 0. A file that
+    is not what its format says is an OnelayerError, one line with its name.
     """
     if settings.format == "wikitext":  # an article may go on in the next file
         yield from articles_of_wikitext(line for path in paths for line in lines_of_wikitext(path))
         return
     for number, path in enumerate(paths):
-        yield from _articles_of_file(number, path, settings)
-
-
-def _articles_of_file(number: int, path: Path, settings: ParseSettings) -> Iterator[Article]:
-    """An article without an id has the numbers of its file and of its row or line, from 0."""
-    match settings.format:
-        case "mediawiki-xml":
+        if settings.format == "mediawiki-xml":
             yield from read_dump(path)
-        case "text":
+        elif settings.format == "text":
             yield str(number), path.stem, "".join(lines(path)), None
-        case "lines":
+        elif settings.format == "lines":
             for place, line in enumerate(lines(path)):
                 yield f"{number}-{place}", "", line.rstrip("\r\n"), None
-        case _:
+        else:
             yield from _articles_of_rows(number, path, settings)
 
 

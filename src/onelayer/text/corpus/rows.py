@@ -7,7 +7,7 @@ type from the first rows, and fail where later ones differ.)
 
 import csv
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from onelayer.errors import OnelayerError
-from onelayer.text.corpus.articles import BATCH, check_columns
+from onelayer.text.corpus.articles import BATCH
 from onelayer.text.untrusted import check_growth, open_unpacked
 
 LONGEST_LINE = 1 << 28  # bytes
@@ -23,6 +23,13 @@ BOM = "\ufeff"  # the mark with which some editors begin a file in UTF-8; no wor
 WIDEST = 256  # bits; of numbers in Parquet
 
 csv.field_size_limit(LONGEST_LINE)
+
+
+def check_columns(path: Path, there: Iterable[str], needed: Iterable[str]) -> None:
+    """Refuse a file that lacks a column, in one line that says which it has."""
+    if missing := sorted(set(needed).difference(there)):
+        said = f"no column {missing[0]}; its columns: {', '.join(list(map(str, there))[:20])}"
+        raise OnelayerError(f"{path}: {said} (`parse.columns` names others)")
 
 
 def lines(path: Path) -> Iterator[str]:

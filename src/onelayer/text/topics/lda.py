@@ -1,7 +1,7 @@
 """Latent Dirichlet allocation (Blei, Ng & Jordan 2003) by one of two serial backends.
 
 `gensim` approximates the posterior by online variational Bayes (Hoffman, Blei & Bach 2010);
-`tomotopy`, an optional extra, samples from it. Model and priors are the same in both.
+`tomotopy` samples from it. Model and priors are the same in both.
 """
 
 import logging
@@ -69,8 +69,8 @@ def fit_topics(
 ) -> Topics:
     """Fit topics to word counts, or to their tf-idf weights as the authors' code does.
 
-    An OnelayerError says where no document has a word, the backend is not installed or cannot take
-    weights, or the fit is not finite.
+    An OnelayerError says where no document has a word, the backend takes counts only, or the fit is
+    not finite.
     """
     if not bag.counts.nnz:
         raise OnelayerError("the bag of words is empty: no article has a word of the vocabulary")
@@ -157,13 +157,8 @@ def _sample_gibbs(counts: scipy.sparse.csr_matrix, settings: LdaSettings, progre
     # has; from one seed they draw different topics. Every x86-64 processor has SSE2.
     if platform.machine() in ("x86_64", "AMD64"):
         os.environ["TOMOTOPY_ISA"] = "sse2"  # read once, by the import
-    try:
-        import tomotopy
-    except ModuleNotFoundError:
-        raise OnelayerError(
-            "backend tomotopy is not installed; it is the optional extra onelayer[tomotopy]: "
-            "pip install 'tomotopy==0.14.*'"
-        ) from None
+    import tomotopy
+
     alpha, eta = settings.priors
     model = tomotopy.LDAModel(k=settings.topics, alpha=alpha, eta=eta, seed=settings.seed)
     model.optim_interval = 0  # it would adapt the priors every ten sweeps
