@@ -34,25 +34,6 @@ QUALITY = {  # and how many digits readers see
 }
 
 
-def for_readers(topics: pd.DataFrame, quality: pd.DataFrame) -> pd.DataFrame:
-    """One row per topic, most prevalent first; then one per measure of quality."""
-    topics = topics.sort_values(["prevalence", "topic"], ascending=[False, True])
-    shares = zip(topics["label"], topics["label_share"], strict=True)
-    shown = {
-        "topic": topics["topic"],
-        "prevalence": topics["prevalence"].map("{:.1%}".format),
-        "NPMI": topics["npmi"].map(number),
-        "most probable words": topics["word"].map(", ".join),
-        "human topic": [
-            f"{label} ({share:.0%})" if share > 0 else EMPTY for label, share in shares
-        ],
-    }
-    pairs = zip(quality["quantity"].map(QUALITY), quality["value"], strict=True)
-    of_all = [f"{name}: {number(value, digits)}" for (name, digits), value in pairs]
-    of_all = pd.DataFrame({"topic": "all", "most probable words": of_all})
-    return pd.concat([pd.DataFrame(shown), of_all]).fillna("")
-
-
 with job(snakemake) as step:
     corpus = step.settings.pop("corpus")
     settings, given = TopicSettings(**step.settings), snakemake.input
@@ -67,6 +48,22 @@ with job(snakemake) as step:
     words = words.rename(columns={"probability": "value"}).assign(quantity="probability")
     words["rank"] = words.groupby("topic").cumcount() + 1
     table = pd.concat([words, quality.assign(topic="all", rank="", word="")]).assign(corpus=corpus)
+    # For readers: one row per topic, most prevalent first; then one per measure of quality.
+    of_topics = of_topics.sort_values(["prevalence", "topic"], ascending=[False, True])
+    shares = zip(of_topics["label"], of_topics["label_share"], strict=True)
+    shown = {
+        "topic": of_topics["topic"],
+        "prevalence": of_topics["prevalence"].map("{:.1%}".format),
+        "NPMI": of_topics["npmi"].map(number),
+        "most probable words": of_topics["word"].map(", ".join),
+        "human topic": [
+            f"{label} ({share:.0%})" if share > 0 else EMPTY for label, share in shares
+        ],
+    }
+    pairs = zip(quality["quantity"].map(QUALITY), quality["value"], strict=True)
+    of_all = [f"{name}: {number(value, digits)}" for (name, digits), value in pairs]
+    of_all = pd.DataFrame({"topic": "all", "most probable words": of_all})
+
     size = len(bag.vocabulary)
     kept = [
         f"{each.label} ({each.words_kept(size) / size:.2g} of the vocabulary) for the paper's "
@@ -81,6 +78,6 @@ with job(snakemake) as step:
     step.save_table(
         tidy(table, ["corpus", "topic", "rank", "word"]),
         title=f"The topics of {corpus}",
-        shown=for_readers(of_topics, quality),
+        shown=pd.concat([pd.DataFrame(shown), of_all]).fillna(""),
         notes=[*NOTES, nominal, *none],
     )

@@ -37,14 +37,15 @@ ours = [dump(lda), "counts"]  # a topic model, and what it is fitted to
 authors_fit = wikipedia.authors.fit(lda)
 ways = [wikipedia.authors, *settings.topic_structure.sensitivity.ways]
 compared = {way.fit(lda): [dump(way.lda(lda)), way.weights] for way in ways}
-fit_authors = {authors_fit: compared.pop(authors_fit)}
+authors = compared.pop(authors_fit)
 
 
+# With the authors' way: the tables need both.
 rule fit_lda:
     input:
         bag=BAG,
     output:
-        topics=[LDA],
+        topics=[LDA, f"results/sensitivity/{{corpus}}/topics/{authors_fit}.safetensors"],
     log:
         "results/logs/fit_lda/{corpus}.log",
     benchmark:
@@ -56,27 +57,12 @@ rule fit_lda:
         mem_mb=lambda w, attempt: 1500 * attempt,
         runtime=lambda w, attempt: 60 * attempt,
     params:
-        settings={"lda": ours},
+        settings={"lda": ours, authors_fit: authors},
         code=code("fit_topics"),
     message:
         "Fit a topic model to {wildcards.corpus}"
     script:
         "../../scripts/fit_topics.py"
-
-
-# A job of its own: the tables need these topics alone.
-use rule fit_lda as fit_authors_topics with:
-    output:
-        topics=[f"results/sensitivity/{{corpus}}/topics/{authors_fit}.safetensors"],
-    log:
-        "results/logs/fit_authors_topics/{corpus}.log",
-    benchmark:
-        "results/benchmarks/fit_authors_topics/{corpus}.tsv"
-    params:
-        settings=fit_authors,
-        code=code("fit_topics"),
-    message:
-        "Fit topics as the authors do on {wildcards.corpus}"
 
 
 # One job for all: most of a small corpus's minutes would be new processes.

