@@ -21,8 +21,6 @@ ENDINGS: dict[str, tuple[str, ...]] = {
     "csv": (".csv", ".csv.gz"),
 }
 Format = Literal[tuple(ENDINGS)]
-SINGLE = ("lead-sections", "mediawiki-xml")  # read one file
-NAMED = ("parquet", "json", "csv")  # have columns
 
 
 class WheelFile(Block):
@@ -66,19 +64,12 @@ class CorpusSettings(Block):
 
     @model_validator(mode="after")
     def _files_fit_the_format(self) -> Self:
-        format, paths, fault = self.parse.format, self.paths, None
+        format, paths = self.parse.format, self.paths
         if isinstance(self.source, DiskFiles) and not paths:
             named, ends = ", ".join(self.source.paths), ", ".join(ENDINGS[format])
-            fault = f"paths: no file of {named} ends in {ends} (format {format})"
-        elif len(set(paths)) < len(paths):
-            fault = "paths: a file is named twice"
-        elif len(paths) > 1 and format in SINGLE:
-            fault = f"format {format} reads one file, {len(paths)} are given"
-        elif isinstance(self.source, HubDataset) and format in SINGLE:
-            others = ", ".join(name for name in ENDINGS if name not in SINGLE)
-            fault = f"format {format} is of files; of a dataset: {others}"
-        elif self.parse.columns and format not in NAMED:
-            fault = f"parse.columns: format {format} has no columns to name"
-        if fault:
-            raise ValueError(fault)
+            raise ValueError(f"paths: no file of {named} ends in {ends} (format {format})")
+        if len(set(paths)) < len(paths):
+            raise ValueError("paths: a file is named twice")
+        if self.parse.columns and format not in ("parquet", "json", "csv"):
+            raise ValueError(f"parse.columns: format {format} has no columns to name")
         return self

@@ -12,14 +12,7 @@ from xml.etree.ElementTree import Element, ParseError
 from onelayer.errors import OnelayerError
 from onelayer.settings.corpus import ParseSettings
 from onelayer.text.corpus.articles import COLUMNS, Article
-from onelayer.text.corpus.rows import (
-    BOM,
-    check_columns,
-    csv_rows,
-    json_rows,
-    lines,
-    parquet_rows,
-)
+from onelayer.text.corpus.rows import check_columns, csv_rows, json_rows, lines, parquet_rows
 from onelayer.text.untrusted import open_unpacked
 
 # WikiText sets punctuation apart with spaces and marks what it took out of the middle of words:
@@ -74,7 +67,7 @@ def _articles_of_rows(number: int, path: Path, settings: ParseSettings) -> Itera
             except ValueError as error:
                 raise OnelayerError(f"{path}: row {place}: column {name} holds {error}") from None
         article_id = f"{number}-{place}" if values["id"] is None else values["id"]
-        text = (values["text"] or "").removeprefix(BOM)
+        text = (values["text"] or "").removeprefix("\ufeff")  # as `lines` removes it
         yield article_id, values["title"] or "", text, values["label"] or None
     if place < 0:
         raise OnelayerError(f"{path}: not a whole {settings.format} file (it has no rows)")

@@ -26,11 +26,6 @@ class Bag:
     vocabulary: pd.DataFrame
     counts: scipy.sparse.csr_matrix  # [documents, words] int32
 
-    @property
-    def lengths(self) -> np.ndarray:
-        """How many different words each document has, [documents]."""
-        return np.diff(self.counts.indptr)
-
 
 def count_words(
     texts: Iterable[str],

@@ -17,10 +17,10 @@ TOP_WORDS = 10  # of a topic, in its table and in NPMI
 
 def agreement_with_labels(best: np.ndarray, labels: Sequence[str | None]) -> float:
     """NMI of human topics and most probable ones, [documents], where there is a label; or NaN."""
-    rows = [index for index, label in enumerate(labels) if isinstance(label, str)]
-    if not rows:
+    known, labels = pd.notna(labels), np.array(labels, dtype=object)
+    if not known.any():
         return float("nan")
-    return float(normalized_mutual_info_score([labels[index] for index in rows], best[rows]))
+    return float(normalized_mutual_info_score(labels[known].tolist(), best[known]))
 
 
 def coherence(counts: scipy.sparse.csr_matrix, tops: np.ndarray) -> np.ndarray:
@@ -55,20 +55,20 @@ def measure_quality(
         all documents), `label` (the most frequent human topic of the documents of which it is the
         most probable topic) and `label_share` (of those that have a human topic).
     """
-    best, total, lengths = [], np.zeros((1, len(topics.alpha))), bag.lengths
+    best, total, used = [], np.zeros((1, len(topics.alpha))), np.diff(bag.counts.indptr) > 0
+    labels, left = [label for label, any_word in zip(labels, used, strict=True) if any_word], used
     for shares in document_topics(topics, bag.counts, lda):
-        shares, lengths = shares[lengths[: len(shares)] > 0], lengths[len(shares) :]
+        shares, left = shares[left[: len(shares)]], left[len(shares) :]
         best.append(shares.argmax(axis=1))
         # Document after document whatever the chunks, so that the last digit stays the same.
         total = np.concatenate([total, shares]).sum(axis=0, keepdims=True)
     best = np.concatenate(best)
     documents, prevalence = len(best), total[0] / len(best)
     positive = prevalence[prevalence > 0]
-    labels = [label for label, words in zip(labels, bag.lengths, strict=True) if words]
     tops = top_words(topics.word_probability, most)
     npmi = coherence(bag.counts, tops)
     quality = [
-        ("nmi", agreement_with_labels(best, labels), sum(isinstance(lb, str) for lb in labels)),
+        ("nmi", agreement_with_labels(best, labels), int(pd.notna(labels).sum())),
         ("npmi", float(npmi.mean()), len(npmi)),
         ("topics_used", len(np.unique(best)), documents),
         ("topics_effective", float(np.exp(-(positive * np.log(positive)).sum())), documents),
