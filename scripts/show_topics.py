@@ -39,9 +39,9 @@ with job(snakemake) as step:
     settings, given = TopicSettings(**step.settings), snakemake.input
     bag, topics = read_bag(*given.bag), read_topics(given.topics[0])
     labels = list(read_column(given.articles, "label"))
-    quality, of_topics = measure_quality(bag, topics, labels, settings.lda)
-    seeds = settings.held_out_seeds
-    held_out = held_out_coherence(bag, settings.lda, seeds, progress=step.progress)
+    lda, seeds = settings.lda, settings.held_out_seeds
+    quality, of_topics = measure_quality(bag, topics, labels, lda)
+    held_out = held_out_coherence(bag, lda, seeds, progress=step.progress)
     quality.loc[len(quality)] = "npmi_held_out", held_out, len(topics.alpha)
 
     words = of_topics[["topic", "word", "probability"]].explode(["word", "probability"])
@@ -50,15 +50,14 @@ with job(snakemake) as step:
     table = pd.concat([words, quality.assign(topic="all", rank="", word="")]).assign(corpus=corpus)
     # For readers: one row per topic, most prevalent first; then one per measure of quality.
     of_topics = of_topics.sort_values(["prevalence", "topic"], ascending=[False, True])
-    shares = zip(of_topics["label"], of_topics["label_share"], strict=True)
+    human = zip(of_topics["label"], of_topics["label_share"], strict=True)
+    human = [f"{label} ({share:.0%})" if share > 0 else EMPTY for label, share in human]
     shown = {
         "topic": of_topics["topic"],
         "prevalence": of_topics["prevalence"].map("{:.1%}".format),
         "NPMI": of_topics["npmi"].map(number),
         "most probable words": of_topics["word"].map(", ".join),
-        "human topic": [
-            f"{label} ({share:.0%})" if share > 0 else EMPTY for label, share in shares
-        ],
+        "human topic": human,
     }
     pairs = zip(quality["quantity"].map(QUALITY), quality["value"], strict=True)
     of_all = [f"{name}: {number(value, digits)}" for (name, digits), value in pairs]

@@ -55,7 +55,7 @@ rule fit_lda:
         "../../envs/onelayer.yaml"
     resources:
         mem_mb=lambda w, attempt: 1500 * attempt,
-        runtime=lambda w, attempt: 60 * attempt,
+        runtime=lambda w, attempt: 60 * len(ways) * attempt,
     params:
         settings={"lda": ours, authors_fit: authors},
         code=code("fit_topics"),
@@ -76,9 +76,6 @@ use rule fit_lda as fit_compared_topics with:
         "results/logs/fit_compared_topics/{corpus}.log",
     benchmark:
         "results/benchmarks/fit_compared_topics/{corpus}.tsv"
-    resources:
-        mem_mb=lambda w, attempt: 1500 * attempt,
-        runtime=lambda w, attempt: 60 * len(compared) * attempt,
     params:
         settings={name: None if how == ours else how for name, how in compared.items()},
         code=code("fit_topics"),

@@ -69,13 +69,11 @@ class Threshold(Block):
 
 
 class AmbiguitySettings(Block):
-    """Li, Li & Risteski (2023), 'Ambiguity filtering'."""
+    """Li, Li & Risteski (2023), 'Ambiguity filtering'; thresholds stand tightest first."""
 
     # disjoint: a word stays only in its most probable topic; overlapping: in several.
     overlaps: Annotated[list[Literal["disjoint", "overlapping"]], each_once(), Field(min_length=1)]
-    thresholds: Annotated[
-        list[Threshold], each_once("label"), Field(min_length=1)
-    ]  # tightest first
+    thresholds: Annotated[list[Threshold], each_once("label"), Field(min_length=1)]
 
 
 class TopicSettings(Block):

@@ -15,8 +15,7 @@ from onelayer.text.corpus.articles import COLUMNS, Article
 from onelayer.text.corpus.rows import check_columns, csv_rows, json_rows, lines, parquet_rows
 from onelayer.text.untrusted import open_unpacked
 
-# WikiText sets punctuation apart with spaces and marks what it took out of the middle of words:
-# `well @-@ known`, `1 @,@ 000`.
+# WikiText marks what it took out of the middle of words: `well @-@ known`, `1 @,@ 000`.
 _JOINED = re.compile(r" @([-,.])@ ")
 # A section has more signs (` = = Title = = `); a line that only begins so is text.
 _TITLE = re.compile(r" = (?!= )(.+)(?<! =) = ")

@@ -81,16 +81,16 @@ def csv_rows(path: Path, *_: object) -> Iterator[dict]:
                 raise csv.Error("more values than columns")
             yield row
     except csv.Error as error:
-        where = f"line {rows.line_num}"
-        raise OnelayerError(f"{path}: not a whole csv file ({where}: {error})") from None
+        said = f"not a whole csv file (line {rows.line_num}: {error})"
+        raise OnelayerError(f"{path}: {said}") from None
 
 
 def parquet_rows(path: Path, names: Collection[str], needed: set[str]) -> Iterator[dict]:
     """Rows of the named columns that there are.
 
     A text that stands in many rows is held once in the file. So all that has no fixed width is read
-    as places of values, whatever kind the schema claims, and how much it makes is checked before
-    it is made; what cannot be read so is refused before it is read.
+    as places of values, whatever the schema claims, and how much it makes is checked before it is
+    made.
     """
     try:
         size, said = path.stat().st_size, pq.read_metadata(path)
@@ -104,8 +104,8 @@ def parquet_rows(path: Path, names: Collection[str], needed: set[str]) -> Iterat
             held = [name for name in schema.names if name in names]
             for name in held:
                 if not _is_measured(file.schema_arrow.field(name).type):
-                    kind = schema.field(name).type
-                    raise OnelayerError(f"{path}: column {name} holds {kind}, not text or numbers")
+                    said = f"column {name} holds {schema.field(name).type}, not text or numbers"
+                    raise OnelayerError(f"{path}: {said}")
             for batch in file.iter_batches(BATCH, columns=held):
                 unpacked += sum(map(_bytes, batch.columns))
                 check_growth(path, size, unpacked)

@@ -56,9 +56,8 @@ def count_words(
         for pairs, _ in _batches(waiting, lengths):
             documents += np.bincount(pairs[:, 0], minlength=len(ids))
             occurrences += np.bincount(pairs[:, 0], pairs[:, 1], len(ids)).astype(np.int64)
-        chosen = _chosen(
-            dict(zip(ids, documents.tolist(), strict=True)), len(lengths), settings, known
-        )
+        used_by = dict(zip(ids, documents.tolist(), strict=True))
+        chosen = _chosen(used_by, len(lengths), settings, known)
         columns = [ids[word] for word in chosen]
         vocabulary = {"documents": documents[columns], "occurrences": occurrences[columns]}
         parts = []

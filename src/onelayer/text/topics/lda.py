@@ -28,8 +28,7 @@ INFERRED = 2000  # documents at once
 class Topics:
     """A fitted topic model."""
 
-    # Of each topic's words given the corpus, [topics, words] float64: lambda of variational Bayes,
-    # or word counts plus eta of a Gibbs sample.
+    # [topics, words] float64: lambda of variational Bayes, or counts plus eta of a Gibbs sample.
     dirichlet: np.ndarray
     alpha: np.ndarray  # [topics] float64, Dirichlet prior of a document's topics
     eta: np.ndarray  # [words] float64, Dirichlet prior of a topic's words
@@ -57,10 +56,7 @@ def silent(items: Iterable, **_: object) -> Iterable:
 
 
 def top_words(word_probability: np.ndarray, count: int) -> np.ndarray:
-    """Indices of each topic's most probable words, [topics, count], most probable first.
-
-    Ties go to the word that comes first in the vocabulary, on every machine.
-    """
+    """Indices of each topic's most probable words, [topics, count]; of ties the first words."""
     return np.argsort(-word_probability, axis=1, kind="stable")[:, :count]
 
 

@@ -46,14 +46,14 @@ def measure_quality(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Measure a topic model on the corpus that it was fitted to, with the fit's settings.
 
-    `labels` has the human topic of each document, None where it has none. Documents without a word
-    of the vocabulary have no topic, and are left out.
+    `labels` are human topics, None where a document has none. Documents without a word of the
+    vocabulary have no topic, and are left out.
 
     Returns:
         Rows `quantity`, `value`, `n` (documents or topics); a row per topic: `word` and
-        `probability` (lists of the `most` most probable words), `npmi`, `prevalence` (its share of
-        all documents), `label` (the most frequent human topic of the documents of which it is the
-        most probable topic) and `label_share` (of those that have a human topic).
+        `probability` (lists of its `most` most probable words), `npmi`, `prevalence` (its share of
+        all documents), `label` and `label_share` (the most frequent human topic where it is the
+        most probable topic, and its share of those that have one).
     """
     best, total, used = [], np.zeros((1, len(topics.alpha))), np.diff(bag.counts.indptr) > 0
     labels, left = [label for label, any_word in zip(labels, used, strict=True) if any_word], used
