@@ -10,8 +10,7 @@ wildcard_constraints:
     corpus="|".join(map(re.escape, settings.corpora)),
 
 
-# What is fetched hangs on what is pinned alone: neither an edited module nor a new library fetches
-# it again.
+# What is fetched hangs on its pins alone: no edited module or new library fetches it again.
 rule fetch_corpus:
     output:
         source="results/corpora/{corpus}/source",
@@ -56,8 +55,8 @@ rule parse_articles:
         "../../scripts/parse_articles.py"
 
 
-# It parses, too: a dataset may be larger than what is kept of it. A new library leaves
-# it as it is; after an edited module it asks for the files again, which the hub's client has kept.
+# It parses, too: a dataset may be larger than what is kept of it. A new library leaves it as it is;
+# after an edited module it asks for the files again, which the hub's client has kept.
 use rule parse_articles as fetch_dataset with:
     input:
         [],

@@ -20,7 +20,6 @@ ENDINGS: dict[str, tuple[str, ...]] = {
     "json": (".jsonl", ".json", ".ndjson", ".jsonl.gz", ".json.gz"),  # an object a line, or a list
     "csv": (".csv", ".csv.gz"),
 }
-Format = Literal[tuple(ENDINGS)]
 
 
 class WheelFile(Block):
@@ -35,7 +34,7 @@ class WheelFile(Block):
 class ParseSettings(Block):
     """How files become articles."""
 
-    format: Format
+    format: Literal[tuple(ENDINGS)]
     columns: dict[Literal["id", "title", "text", "label"], str] = {}  # {text: content}: other names
     max_articles: Count | None = None  # so many, chosen by a hash of their ids; null: all
 

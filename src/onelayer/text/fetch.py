@@ -77,8 +77,7 @@ def fetch_joined_files(
 
 def _scratch(targets: Targets) -> tempfile.TemporaryDirectory:
     # On the disk of the targets: what is downloaded may not fit elsewhere.
-    place = next(iter(targets.values())).parent
-    return tempfile.TemporaryDirectory(prefix=".part-", dir=place)
+    return tempfile.TemporaryDirectory(prefix=".part-", dir=next(iter(targets.values())).parent)
 
 
 def _download(requirement: str, scratch: Path) -> Path:
@@ -87,13 +86,13 @@ def _download(requirement: str, scratch: Path) -> Path:
     run = subprocess.run(command, capture_output=True, text=True, check=False, env=place)
     if run.returncode == 0:
         return next(scratch.glob("*.whl"))
-    said = [line for line in run.stderr.splitlines() if line.strip()]
+    said = [line for line in run.stderr.splitlines() if line.strip()] or ["pip failed"]
     reason = next((line for line in reversed(said) if re.match("ERROR: (?!Exc)|× ", line)), "")
     if sums := re.search(r"([^/\s]+\.whl)\S*:\s+Expected sha256 (\w+)\s+Got +(\w+)", run.stderr):
         reason = "{} is altered: expected sha256 {}, found {}".format(*sums.groups())
     if broken := re.findall(r"connection broken by '(.+)': /", run.stderr):
         reason += f" {broken[-1]}"
-    reason = _without_password(reason.removeprefix("ERROR: ") or (said or ["pip failed"])[-1])
+    reason = _without_password(reason.removeprefix("ERROR: ") or said[-1])
     raise OnelayerError(f"could not download {requirement} from the package index: {reason}")
 
 

@@ -1,7 +1,6 @@
 """How large a file may be, or grow to: a few kilobytes can stand for terabytes.
 
-Text and weights shrink to a tenth at most. What would grow to more than `MOST_GROWTH` times a
-file's size is refused, before it fills a disk or the memory.
+Text and weights shrink to a tenth at most; what would grow to far more is refused.
 """
 
 import bz2
@@ -12,7 +11,7 @@ from pathlib import Path
 
 from onelayer.errors import OnelayerError
 
-MOST_GROWTH = 200
+MOST_GROWTH = 200  # times a file's size
 ALWAYS_TAKEN = 1 << 26  # bytes; so much does no harm
 # Of a checkpoint's files that are read into memory whole, bytes.
 LARGEST = {

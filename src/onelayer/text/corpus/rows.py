@@ -19,7 +19,6 @@ from onelayer.text.corpus.articles import BATCH
 from onelayer.text.untrusted import check_growth, open_unpacked
 
 LONGEST_LINE = 1 << 28  # bytes
-BOM = "\ufeff"  # the mark with which some editors begin a file in UTF-8; no word of it
 
 csv.field_size_limit(LONGEST_LINE)
 
@@ -40,7 +39,8 @@ def lines(path: Path) -> Iterator[str]:
                 if len(line) > LONGEST_LINE:
                     raise OnelayerError(f"{path}: a line is longer than {LONGEST_LINE} bytes")
                 text = line.decode()
-                yield text if place else text.removeprefix(BOM)
+                # The mark with which some editors begin a file in UTF-8 is no word of it.
+                yield text if place else text.removeprefix("\ufeff")
                 place += len(line)
     except UnicodeDecodeError as error:
         raise OnelayerError(f"{path}: not UTF-8 at byte {place + error.start + 1}") from None

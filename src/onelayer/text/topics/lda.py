@@ -21,8 +21,6 @@ from onelayer.seeds import generator
 from onelayer.settings.topics import LdaSettings, Weights
 from onelayer.text.topics.bag import Bag
 
-INFERRED = 2000  # documents at once
-
 
 @dataclass(frozen=True)
 class Topics:
@@ -142,7 +140,7 @@ def document_topics(
     model.state.eta, model.state.sstats = topics.eta, topics.dirichlet - topics.eta
     model.sync_state()
     documents = iter(_Documents(counts, range(counts.shape[0])))
-    while chunk := list(islice(documents, INFERRED)):
+    while chunk := list(islice(documents, 2000)):
         gamma, _ = model.inference(chunk)
         yield gamma / gamma.sum(axis=1, keepdims=True)
 
