@@ -15,7 +15,7 @@ with job(snakemake) as step:
     with tempfile.TemporaryDirectory(prefix=".part-", dir=path.parent) as folder:
         if step.settings["source"]:
             wanted = HubDataset(**step.settings["source"])
-            files, source = fetch_dataset(wanted, Path(folder)), f"dataset {wanted.repository}"
+            files, source = fetch_dataset(wanted, Path(folder)), f"dataset {wanted.dataset}"
         else:
             files, source = map(Path, snakemake.input), snakemake.input[0]
         articles = step.progress(read_corpus(files, parse), unit="articles")

@@ -265,7 +265,7 @@ def test_a_mirrors_password_is_not_said() -> None:
 
 
 def articles(tmp_path: Path, files: list[str], format: str = "parquet") -> list[str]:
-    wanted = HubDataset(repository="tiny/corpus", revision=COMMIT, files=files)
+    wanted = HubDataset(dataset="tiny/corpus", revision=COMMIT, files=files)
     paths = fetch_dataset(wanted, tmp_path)
     found = [text for _, _, text, _ in read_corpus(paths, ParseSettings(format=format))]
     assert not list(tmp_path.glob("*.*"))  # no file stays

@@ -41,7 +41,7 @@ class ParseSettings(Block):
 
 def _kind(source: object) -> str:
     keys = source if isinstance(source, dict) else vars(source) if isinstance(source, Block) else ()
-    return "hub" if "repository" in keys else "disk" if "paths" in keys else "wheel"
+    return "hub" if "dataset" in keys else "disk" if "paths" in keys else "wheel"
 
 
 Wheel, Hub = Annotated[WheelFile, Tag("wheel")], Annotated[HubDataset, Tag("hub")]

@@ -33,18 +33,29 @@ _PART = r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,94}[A-Za-z0-9_])?"
 RepositoryName = Annotated[str, Field(pattern=f"^{_PART}/{_PART}$")]
 
 
-class HubRepository(Block):
-    """A repository on a Hugging Face hub at one commit, which fixes the content of every file."""
+class Commit(Block):
+    """A commit of a repository, which fixes the content of every file."""
 
-    repository: RepositoryName  # owner and name: google-bert/bert-base-uncased
     revision: Annotated[str, BeforeValidator(_commit)] = Field(None, validate_default=True)
     sums: dict[str, Sha256] = {}  # SHA-256 of files whose content is pinned here, too, by path
 
 
-class HubDataset(HubRepository):
-    """Files of a dataset on a hub."""
+class HubRepository(Commit):
+    """A repository on a Hugging Face hub at one commit."""
 
+    repository: RepositoryName  # owner and name: google-bert/bert-base-uncased
+
+
+class HubDataset(Commit):
+    """Files of a dataset on a Hugging Face hub at one commit."""
+
+    dataset: RepositoryName  # owner and name: wikimedia/wikipedia
     files: list[str] = Field(min_length=1)  # those that fit a pattern (*, ?): 20231101.en/train-*
+
+    @property
+    def repository(self) -> HubRepository:
+        """Where its files are."""
+        return HubRepository(repository=self.dataset, revision=self.revision, sums=self.sums)
 
 
 class DiskFolder(Block):

