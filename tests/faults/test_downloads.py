@@ -13,12 +13,8 @@ from onelayer.settings.corpus import ParseSettings
 from onelayer.settings.hub import HubDataset, HubRepository
 from onelayer.text import fetch
 from onelayer.text.corpus.formats import read_corpus
-from onelayer.text.fetch import (
-    Repository,
-    fetch_dataset,
-    fetch_joined_files,
-    fetch_wheel_files,
-)
+from onelayer.text.corpus.hub import downloaded
+from onelayer.text.fetch import Repository, fetch_joined_files, fetch_wheel_files
 from tests.servers import (
     COMMIT,
     PACKAGE,
@@ -147,6 +143,15 @@ def test_a_zip_in_parts_is_joined_and_each_part_checked(tmp_path, monkeypatch, a
 
 MODEL, CORPUS = "models/tiny/bert", "datasets/tiny/corpus"
 SHARDS = [f"20231101.en/train-0000{i}-of-00002.parquet" for i in (0, 1)]
+CARD = """---
+configs:
+- config_name: 20231101.en
+  data_files: [{split: train, path: 20231101.en/train-*}]
+- config_name: wikitext
+  data_files: [{split: train, path: wikitext/train-*}, {split: test, path: wikitext/test-*}]
+---
+# A corpus, laid out as wikimedia/wikipedia and Salesforce/wikitext are
+"""
 
 
 def parquet(**columns: list) -> bytes:
@@ -160,7 +165,7 @@ def hub(tmp_path: Path, monkeypatch):
     hub = Hub(files={MODEL: {"config.json": b"{}"}})
     files = {SHARDS[0]: parquet(text=["one", "two"]), SHARDS[1]: parquet(text=["three"])}
     files |= {f"wikitext/{s}-0.parquet": parquet(text=["line"]) for s in ("train", "test")}
-    hub.files[CORPUS] = files | {"README.md": b"# A corpus", "corpus.py": b"boom("}
+    hub.files[CORPUS] = files | {"README.md": CARD.encode(), "corpus.py": b"boom("}
     with serve(hub):
         become_a_client(hub, tmp_path / "home", monkeypatch)
         yield hub
@@ -264,40 +269,56 @@ def test_a_mirrors_password_is_not_said() -> None:
     assert "no answer of https://mirror" in str(said)
 
 
-def articles(tmp_path: Path, files: list[str], format: str = "parquet") -> list[str]:
-    wanted = HubDataset(dataset="tiny/corpus", revision=COMMIT, files=files)
-    paths = fetch_dataset(wanted, tmp_path)
-    found = [text for _, _, text, _ in read_corpus(paths, ParseSettings(format=format))]
+def articles(tmp_path: Path, format: str = "parquet", **settings: object) -> list[str]:
+    wanted = {"dataset": "tiny/corpus", "config": "20231101.en", "revision": COMMIT} | settings
+    files = downloaded(HubDataset(**wanted), tmp_path)
+    found = [text for _, _, text, _ in read_corpus(files, ParseSettings(format=format))]
     assert not list(tmp_path.glob("*.*"))  # no file stays
     return found
 
 
-def test_files_of_a_dataset_arrive_in_order_and_no_code_with_them(hub, tmp_path) -> None:
-    assert articles(tmp_path, ["20231101.en/train-*"]) == ["one", "two", "three"]
+def test_a_split_of_a_dataset_arrives_in_order_and_no_code_with_it(hub, tmp_path) -> None:
+    assert articles(tmp_path) == ["one", "two", "three"]
     asked = {r.partition("/resolve/")[2] for r in hub.requests if "/resolve/" in r}
-    assert asked == {f"{COMMIT}/{name}" for name in SHARDS}
-    assert articles(tmp_path, ["*-00001-of-*"]) == ["three"]
+    assert asked == {f"{COMMIT}/{name}" for name in ("README.md", *SHARDS)}
+    assert articles(tmp_path, files=["*-00001-of-*"]) == ["three"]
     hub.files[CORPUS] = {"data/train.jsonl": b'{"text": "a"}\n', "data/test.jsonl": b"{}"}
-    assert articles(tmp_path, ["data/train*"], "json") == ["a"]
+    assert articles(tmp_path, "json", config=None, revision=COMMIT) == ["a"]
 
 
 @pytest.mark.parametrize(
-    ("files", "format", "message"),
+    ("settings", "message"),
     [
-        (["*.json"], "parquet", "no file fits *.json of ../evil.txt, 20231101.en/train-0"),
-        (["20231101.en/*"], "csv", "train-00000-of-00002.parquet: not UTF-8 at byte "),
-        ([SHARDS[1]], "parquet", "train-00001-of-00002.parquet: not a whole parquet file"),
-        (["../*"], "parquet", "could not download ../evil.txt of dataset tiny/corpus"),
-        (["*/.."], "parquet", "could not download a/.. of dataset tiny/corpus"),
+        ({"config": "20231101.eng"}, "no config '20231101.eng' (did you mean '20231101.en'?); it"),
+        ({"config": None}, "give its config; it has 20231101.en, wikitext"),
+        ({"split": "tran"}, "no split 'tran' (did you mean 'train'?) in config 20231101.en; it"),
+        ({"files": ["*.json"]}, "no file of split train fits *.json; it has 20231101.en/train-00"),
+        ({"format": "csv"}, "train-00000-of-00002.parquet: not UTF-8 at byte "),
     ],
 )
 def test_a_dataset_that_cannot_be_had_is_refused_in_one_line(
-    hub, tmp_path, files, format, message
+    hub, tmp_path, settings, message
 ) -> None:
-    hub.files[CORPUS] |= {"../evil.txt": b"x", "a/..": b"x"}
-    hub.files[CORPUS][SHARDS[1]] = b"PAR1 cut off"
-    (tmp_path / "out").mkdir()
     with pytest.raises(OnelayerError) as refused:
-        articles(tmp_path / "out", files, format)
+        articles(tmp_path, **settings)
     assert message in str(refused.value) and "\n" not in str(refused.value)
-    assert not (tmp_path / "evil.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "message"),
+    [
+        ("README.md", CARD.replace("20231101.en/train-*", "https://x.org/a"), "names files outsi"),
+        ("README.md", CARD.replace("20231101.en/train-*", "/etc/passw*"), "cannot tell its files"),
+        ("README.md", "---\nconfigs: [\n---\n", "cannot tell its files"),
+        ("../evil", "", "no file can be named '../evil'"),
+        ("a\0b", "", r"no file can be named 'a\x00b'"),
+        (SHARDS[1], "PAR1 cut off", "train-00001-of-00002.parquet: not a whole parquet file"),
+    ],
+)
+def test_a_repository_that_cannot_be_trusted_is_refused(
+    hub, tmp_path, file, content, message
+) -> None:
+    hub.files[CORPUS][file] = content.encode()
+    with pytest.raises(OnelayerError) as refused:
+        articles(tmp_path)
+    assert message in str(refused.value)

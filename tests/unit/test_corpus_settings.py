@@ -5,7 +5,7 @@ import pytest
 from onelayer.settings.corpus import CorpusSettings
 
 WHEEL = {"package": "p", "version": "1", "member": "m", "sha256": "0" * 64}
-HUB = {"dataset": "tiny/corpus", "revision": "a" * 40, "files": ["*"]}
+HUB = {"dataset": "tiny/corpus", "revision": "a" * 40}
 
 
 def corpus(source: dict, **parse: object) -> CorpusSettings:
@@ -30,9 +30,8 @@ def test_a_folder_is_its_files_in_order_of_their_paths(tmp_path) -> None:
     [
         (HUB | {"revision": "main"}, {"format": "json"}, "40 hexadecimal digits of a commit"),
         ({"dataset": "tiny/corpus"}, {"format": "json"}, "40 hexadecimal digits of a commit"),
-        (HUB | {"files": []}, {"format": "json"}, "source.hub.files"),
         (HUB | {"dataset": "corpus"}, {"format": "json"}, "source.hub.dataset"),
-        (HUB | {"fils": "x"}, {"format": "json"}, "unknown key 'fils' .did you mean 'files'"),
+        (HUB | {"splt": "x"}, {"format": "json"}, "unknown key 'splt' .did you mean 'split'"),
         (WHEEL | {"sha256": "0"}, {"format": "json"}, "source.wheel.sha256"),
         (WHEEL, {"format": "jsn"}, "parse.format"),
         (WHEEL, {"format": "text", "columns": {"text": "a"}}, "format text has no columns to name"),

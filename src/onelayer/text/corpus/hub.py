@@ -1,0 +1,86 @@
+"""A split of a dataset on a hub: which files it is, and those files, one after the other.
+
+Which files belong to a configuration and a split is decided by `datasets` itself, on a folder of
+empty files named as those of the repository: it asks nobody, and only what is needed is downloaded.
+"""
+
+import fnmatch
+import json
+import tempfile
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+import datasets
+from huggingface_hub.repocard import metadata_load
+
+from onelayer.errors import OnelayerError
+from onelayer.settings.block import nearest, shown
+from onelayer.settings.hub import HubDataset
+from onelayer.text.fetch import Repository
+
+CARD = "README.md"  # its head says which files are which configuration's
+
+datasets.disable_progress_bars()
+
+
+def split_files(repository: Repository, wanted: HubDataset) -> list[str]:
+    """Paths inside the repository of the files of a split, in their order.
+
+    An OnelayerError says what is not there: repository, commit, configuration, split or file; or
+    that its card names files elsewhere.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch).resolve() / "listing"
+        try:
+            for name in repository.files():
+                place = folder / name
+                if "\0" in name or not place.resolve().is_relative_to(folder):
+                    raise ValueError(f"no file can be named {shown(name)}")
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.touch()
+            if (card := folder / CARD).exists():
+                repository.fetch(CARD, card)
+                if "://" in json.dumps((metadata_load(card) or {}).get("configs"), default=str):
+                    raise ValueError("its card names files outside of it")
+            paths = _files_of_split(str(folder), wanted, str(Path(scratch, "cache")))
+            files = [str(Path(path).relative_to(folder)) for path in paths]
+        except OnelayerError:
+            raise
+        except Exception as error:  # of many kinds, of YAML and what a card asks for
+            reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+            raise OnelayerError(f"{repository}: cannot tell its files: {reason}") from None
+    patterns = wanted.files or ["*"]
+    kept = [name for name in files if any(fnmatch.fnmatchcase(name, p) for p in patterns)]
+    if not kept:
+        said = f"no file of split {wanted.split} fits {', '.join(patterns)}"
+        raise OnelayerError(f"{repository}: {said}; it has {_listed(files)}")
+    return kept
+
+
+def _files_of_split(folder: str, wanted: HubDataset, cache: str) -> list[str]:
+    names = datasets.get_dataset_config_names(folder)
+    config = wanted.config or datasets.get_dataset_default_config_name(folder)
+    if config not in names:
+        said = f"no config '{config}'{nearest(config, names)}" if config else "give its config"
+        raise ValueError(f"{said}; it has {_listed(names)}")
+    builder = datasets.load_dataset_builder(folder, config, cache_dir=cache)
+    splits = {str(split): paths for split, paths in builder.config.data_files.items()}
+    if wanted.split not in splits:
+        said = f"no split '{wanted.split}'{nearest(wanted.split, splits)} in config {config}"
+        raise ValueError(f"{said}; it has {_listed(list(splits))}")
+    return splits[wanted.split]
+
+
+def _listed(names: list[str]) -> str:
+    return textwrap.shorten(", ".join(names), 1000, placeholder=" ...")
+
+
+def downloaded(wanted: HubDataset, folder: Path) -> Iterator[Path]:
+    """The files of a split in a folder, each there until the next."""
+    repository = Repository("dataset", wanted.repository)
+    for name in split_files(repository, wanted):
+        target = folder / Path(name).name
+        repository.fetch(name, target)
+        yield target
+        target.unlink()
