@@ -10,11 +10,9 @@ from onelayer.text.topics.bag import count_words, write_bag
 
 with job(snakemake) as step:
     tokenizers = [load_tokenizer(Path(file).parent) for file in snakemake.input.tokenizers]
-
-    def one_piece(word: str) -> bool:
-        return all(piece_ids(tokenizer, [word]) for tokenizer in tokenizers)
-
     texts = step.progress(read_column(snakemake.input.articles), unit="articles")
-    counts = step.path("counts")
-    bag = count_words(texts, WordSettings(**step.settings), one_piece, counts.parent)
+    words, counts = WordSettings(**step.settings), step.path("counts")
+    bag = count_words(
+        texts, words, lambda word: all(piece_ids(t, [word]) for t in tokenizers), counts.parent
+    )
     write_bag(bag, step.path("vocabulary"), counts)

@@ -102,14 +102,10 @@ def test_ids_titles_and_labels_of_any_kinds_become_text(tmp_path) -> None:
     assert read_articles(tmp_path / "articles")["id"].tolist() == ["1", "Nan", "1.5"]
 
 
-def test_columns_may_have_other_names_and_labels_may_be_numbers_of_names(tmp_path) -> None:
-    features = {"topic": {"_type": "ClassLabel", "names": ["Arts", "Life"]}}
-    said = json.dumps({"info": {"features": features}})  # as Hugging Face's libraries write it
-    rows = pa.table({"content": ["x", "y", "z", "-"], "topic": [1, 0, None, -1]})
-    pq.write_table(rows.replace_schema_metadata({"huggingface": said}), tmp_path / "a")
+def test_columns_may_have_other_names(tmp_path) -> None:
+    pq.write_table(pa.table({"content": ["x", "y"], "topic": [1, None]}), tmp_path / "a")
     found = read(tmp_path / "a", format="parquet", columns={"text": "content", "label": "topic"})
-    assert [label for *_, label in found] == ["Life", "Arts", None, None]
-    assert [article_id for article_id, *_ in found] == ["0-0", "0-1", "0-2", "0-3"]
+    assert found == [("0-0", "", "x", "1"), ("0-1", "", "y", None)]
 
 
 # Dumps and lead sections.
@@ -159,7 +155,7 @@ def test_a_dump_that_declares_entities_is_refused_however_small(tmp_path) -> Non
 
 
 def test_a_page_without_an_end_is_refused(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("onelayer.text.corpus.dump.LONGEST_PAGE", 1 << 18)
+    monkeypatch.setattr("onelayer.text.corpus.formats.LONGEST_PAGE", 1 << 18)
     pages = [(f"Frog {n}", 0, n, "word " * 30_000) for n in range(4)]
     assert len(read(dump(tmp_path / "a", *pages), format="mediawiki-xml")) == 4
     path = dump(tmp_path / "a", *pages, ("Toad", 0, 9, "word " * 60_000))
@@ -270,9 +266,7 @@ def test_a_few_kilobytes_that_stand_for_far_more_are_refused(tmp_path, monkeypat
 @pytest.mark.parametrize("kind", [pa.string_view(), pa.binary(), pa.large_binary()])
 def test_texts_of_any_kind_are_measured_before_they_are_made(tmp_path, monkeypatch, kind) -> None:
     monkeypatch.setattr("onelayer.text.untrusted.ALWAYS_TAKEN", 1 << 16)
-    monkeypatch.setattr(
-        "onelayer.text.corpus.parquet._bytes", lambda column: seen.append(column) or 0
-    )
+    monkeypatch.setattr("onelayer.text.corpus.rows._bytes", lambda column: seen.append(column) or 0)
     seen: list[pa.Array] = []
     path = tmp_path / "a"
     pq.write_table(pa.table({"text": pa.array(["a", "a"]).cast(kind)}), path)
@@ -352,11 +346,3 @@ def test_a_smaller_choice_is_part_of_a_larger_one_however_it_is_made(tmp_path) -
 def test_an_empty_corpus_and_repeated_ids_are_refused(tmp_path, rows, message) -> None:
     with pytest.raises(OnelayerError, match=message):
         write_articles(rows, tmp_path / "a", "here")
-
-
-def test_a_file_that_holds_no_articles_is_refused(tmp_path) -> None:
-    with pytest.raises(OnelayerError, match="a: not a whole Parquet file"):
-        read_articles(written(tmp_path / "a", b"no Parquet"))
-    pd.DataFrame({"id": ["1"], "title": ["A"], "text": ["x"]}).to_parquet(tmp_path / "a")
-    with pytest.raises(OnelayerError, match="a: no column label; its columns: id, title, text"):
-        read_articles(tmp_path / "a")

@@ -10,8 +10,7 @@ wildcard_constraints:
     corpus="|".join(map(re.escape, settings.corpora)),
 
 
-# What is fetched hangs on what is pinned alone: neither an edited module nor a new library fetches
-# it again.
+# What is fetched hangs on its pins alone: no edited module or new library fetches it again.
 rule fetch_corpus:
     output:
         source="results/corpora/{corpus}/source",
@@ -44,12 +43,11 @@ rule parse_articles:
     priority: 3
     conda:
         "../../envs/onelayer.yaml"
-    threads: 1
     resources:
         mem_mb=lambda w, attempt: 1000 * attempt,
         runtime=lambda w, attempt: 60 * attempt,
     params:
-        settings=lambda w: dump(settings.corpora[w.corpus].parse),
+        settings=lambda w: dump(settings.corpora[w.corpus], source=None),
         code=code("parse_articles"),
     message:
         "Parse {wildcards.corpus} into articles"
@@ -59,23 +57,15 @@ rule parse_articles:
 
 # It parses, too: a split of a dataset may be larger than what is kept of it. A new library leaves
 # it as it is; after an edited module it asks for the files again, which the hub's client has kept.
-rule fetch_dataset:
-    output:
-        articles="results/corpora/{corpus}/articles.parquet",
-        files="results/corpora/{corpus}/files.json",
-    log:
-        "results/logs/fetch_dataset/{corpus}.log",
+use rule parse_articles as fetch_dataset with:
+    input:
+        [],
     wildcard_constraints:
         corpus="|".join(map(re.escape, on_hub)) or "(?!)",
-    priority: 3
     localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
     params:
         settings=lambda w: dump(settings.corpora[w.corpus]),
-        code=code("fetch_dataset").partition(",")[0],
+        code=code("parse_articles").partition(",")[0],
         downloads=True,
     message:
         "Fetch the articles of {wildcards.corpus} from a hub"
-    script:
-        "../../scripts/fetch_dataset.py"

@@ -1,4 +1,6 @@
 # From articles to topics with unambiguous words.
+BAG = ["results/topics/{corpus}/vocabulary.parquet", "results/topics/{corpus}/counts.npz"]
+LDA = "results/topics/{corpus}/lda.safetensors"
 
 
 rule count_words:
@@ -9,8 +11,8 @@ rule count_words:
             for m in settings.topics.words.single_piece_in
         ],
     output:
-        vocabulary="results/topics/{corpus}/vocabulary.parquet",
-        counts="results/topics/{corpus}/counts.npz",
+        vocabulary=BAG[0],
+        counts=BAG[1],
     log:
         "results/logs/count_words/{corpus}.log",
     benchmark:
@@ -18,7 +20,6 @@ rule count_words:
     priority: 3
     conda:
         "../../envs/onelayer.yaml"
-    threads: 1
     resources:
         mem_mb=lambda w, attempt: 1000 * attempt,
         runtime=lambda w, attempt: 60 * attempt,
@@ -31,12 +32,20 @@ rule count_words:
         "../../scripts/count_words.py"
 
 
+lda = settings.topics.lda
+ours = [dump(lda), "counts"]  # a topic model, and what it is fitted to
+authors_fit = wikipedia.authors.fit(lda)
+ways = [wikipedia.authors, *settings.topic_structure.sensitivity.ways]
+compared = {way.fit(lda): [dump(way.lda(lda)), way.weights] for way in ways}
+authors = compared.pop(authors_fit)
+
+
+# With the authors' way: the tables need both.
 rule fit_lda:
     input:
-        vocabulary=rules.count_words.output.vocabulary,
-        counts=rules.count_words.output.counts,
+        bag=BAG,
     output:
-        topics="results/topics/{corpus}/lda.safetensors",
+        topics=[LDA, f"results/sensitivity/{{corpus}}/topics/{authors_fit}.safetensors"],
     log:
         "results/logs/fit_lda/{corpus}.log",
     benchmark:
@@ -44,23 +53,40 @@ rule fit_lda:
     priority: 3
     conda:
         "../../envs/onelayer.yaml"
-    threads: 1
     resources:
         mem_mb=lambda w, attempt: 1500 * attempt,
-        runtime=lambda w, attempt: 60 * attempt,
+        runtime=lambda w, attempt: 60 * len(ways) * attempt,
     params:
-        settings=dump(settings.topics.lda),
-        code=code("fit_lda"),
+        settings={"lda": ours, authors_fit: authors},
+        code=code("fit_topics"),
     message:
         "Fit a topic model to {wildcards.corpus}"
     script:
-        "../../scripts/fit_lda.py"
+        "../../scripts/fit_topics.py"
+
+
+# One job for all: most of a small corpus's minutes would be new processes.
+use rule fit_lda as fit_compared_topics with:
+    input:
+        bag=BAG,
+        ours=LDA,
+    output:
+        topics=[f"results/sensitivity/{{corpus}}/topics/{fit}.safetensors" for fit in compared],
+    log:
+        "results/logs/fit_compared_topics/{corpus}.log",
+    benchmark:
+        "results/benchmarks/fit_compared_topics/{corpus}.tsv"
+    params:
+        settings={name: None if how == ours else how for name, how in compared.items()},
+        code=code("fit_topics"),
+    message:
+        "Fit the topics that are compared on {wildcards.corpus}"
 
 
 rule filter_ambiguous_words:
     input:
-        vocabulary=rules.count_words.output.vocabulary,
-        topics=rules.fit_lda.output.topics,
+        vocabulary=BAG[0],
+        topics=LDA,
     output:
         kept_words="results/topics/{corpus}/kept_words.parquet",
     log:
@@ -78,116 +104,26 @@ rule filter_ambiguous_words:
         "../../scripts/filter_ambiguous_words.py"
 
 
-rule measure_topics:
+rule show_topics:
     input:
-        articles="results/corpora/{corpus}/articles.parquet",
-        vocabulary=rules.count_words.output.vocabulary,
-        counts=rules.count_words.output.counts,
-        topics=rules.fit_lda.output.topics,
-    output:
-        words="results/topics/{corpus}/top_words.parquet",
-        quality="results/topics/{corpus}/quality.parquet",
-    log:
-        "results/logs/measure_topics/{corpus}.log",
-    benchmark:
-        "results/benchmarks/measure_topics/{corpus}.tsv"
-    conda:
-        "../../envs/onelayer.yaml"
-    threads: 1
-    resources:
-        mem_mb=lambda w, attempt: 1500 * attempt,
-        runtime=lambda w, attempt: 60 * attempt,
-    params:
-        settings={
-            "lda": dump(settings.topics.lda),
-            "top_words": settings.topics.top_words,
-            "seeds": settings.topics.held_out_seeds,
-        },
-        code=code("measure_topics"),
-    message:
-        "Measure the topics of {wildcards.corpus}, and topics of a half in the other half"
-    script:
-        "../../scripts/measure_topics.py"
-
-
-authors_fit = wikipedia.authors.fit(settings.topics.lda)
-compared = {way.fit(settings.topics.lda): way for way in settings.topic_structure.sensitivity.ways}
-compared.pop(authors_fit, None)
-
-
-# One job for all: most of a small corpus's minutes would be new processes.
-rule fit_compared_topics:
-    input:
-        vocabulary=rules.count_words.output.vocabulary,
-        counts=rules.count_words.output.counts,
-        topics=rules.fit_lda.output.topics,
-    output:
-        topics=[f"results/sensitivity/{{corpus}}/topics/{fit}.safetensors" for fit in compared],
-    log:
-        "results/logs/fit_compared_topics/{corpus}.log",
-    benchmark:
-        "results/benchmarks/fit_compared_topics/{corpus}.tsv"
-    priority: 3
-    conda:
-        "../../envs/onelayer.yaml"
-    threads: 1
-    resources:
-        mem_mb=lambda w, attempt: 1500 * attempt,
-        runtime=lambda w, attempt: 60 * len(compared) * attempt,
-    params:
-        settings={
-            "ours": dump(settings.topics.lda),
-            "fits": {
-                fit: [dump(way.lda(settings.topics.lda)), way.weights]
-                for fit, way in compared.items()
-            },
-        },
-        code=code("fit_compared_topics"),
-    message:
-        "Fit the topics that are compared on {wildcards.corpus}"
-    script:
-        "../../scripts/fit_compared_topics.py"
-
-
-# A job of its own: the tables need these topics alone.
-use rule fit_compared_topics as fit_authors_topics with:
-    output:
-        topics=[f"results/sensitivity/{{corpus}}/topics/{authors_fit}.safetensors"],
-    log:
-        "results/logs/fit_authors_topics/{corpus}.log",
-    benchmark:
-        "results/benchmarks/fit_authors_topics/{corpus}.tsv"
-    resources:
-        mem_mb=lambda w, attempt: 1500 * attempt,
-        runtime=lambda w, attempt: 60 * attempt,
-    params:
-        settings={
-            "ours": dump(settings.topics.lda),
-            "fits": {authors_fit: [dump(wikipedia.authors.lda(settings.topics.lda)), "tf-idf"]},
-        },
-        code=code("fit_compared_topics"),
-    message:
-        "Fit topics as the authors do on {wildcards.corpus}"
-
-
-rule tabulate_topics:
-    input:
-        words=f"results/topics/{wikipedia.corpus}/top_words.parquet",
-        quality=f"results/topics/{wikipedia.corpus}/quality.parquet",
+        bag=expand(BAG, corpus=wikipedia.corpus),
+        topics=expand(LDA, corpus=wikipedia.corpus),
+        articles=f"results/corpora/{wikipedia.corpus}/articles.parquet",
     output:
         table=table("topic_structure/topics"),
     log:
-        "results/logs/tabulate_topics.log",
-    localrule: True
+        "results/logs/show_topics.log",
+    benchmark:
+        "results/benchmarks/show_topics.tsv"
     conda:
         "../../envs/onelayer.yaml"
+    resources:
+        mem_mb=lambda w, attempt: 1500 * attempt,
+        runtime=lambda w, attempt: 60 * attempt,
     params:
-        settings={
-            "corpus": wikipedia.corpus,
-            "thresholds": [dump(each) for each in settings.topics.ambiguity.thresholds],
-        },
-        code=code("tabulate_topics"),
+        settings=dump(settings.topics, corpus=wikipedia.corpus),
+        code=code("show_topics"),
     message:
-        "Show the topics and how good they are"
+        "Show the topics, how good they are, and topics of a half in the other half"
     script:
-        "../../scripts/tabulate_topics.py"
+        "../../scripts/show_topics.py"

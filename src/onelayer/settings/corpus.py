@@ -1,6 +1,6 @@
 """Settings of corpora: where a corpus comes from and how it is read."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
@@ -13,16 +13,13 @@ ENDINGS: dict[str, tuple[str, ...]] = {
     "mediawiki-xml": (".xml.bz2",),  # one dump
     "text": (".txt",),  # a file an article
     "lines": (".txt",),  # a line an article
-    # Articles under ` = Title = `: lines of text, or of Parquet's column `text`.
+    # Lines of text, or of Parquet's column `text`: articles under ` = Title = `.
     "wikitext": (".parquet", ".txt", ".tokens", ".raw"),
     # These three: a row an article, with `text`, perhaps `id`, `title`, `label`.
     "parquet": (".parquet",),
     "json": (".jsonl", ".json", ".ndjson", ".jsonl.gz", ".json.gz"),  # an object a line, or a list
     "csv": (".csv", ".csv.gz"),
 }
-Format = Literal[tuple(ENDINGS)]
-SINGLE = ("lead-sections", "mediawiki-xml")  # read one file
-NAMED = ("parquet", "json", "csv")  # have columns
 
 
 class WheelFile(Block):
@@ -37,7 +34,7 @@ class WheelFile(Block):
 class ParseSettings(Block):
     """How files become articles."""
 
-    format: Format
+    format: Literal[tuple(ENDINGS)]
     columns: dict[Literal["id", "title", "text", "label"], str] = {}  # {text: content}: other names
     max_articles: Count | None = None  # so many, chosen by a hash of their ids; null: all
 
@@ -47,42 +44,31 @@ def _kind(source: object) -> str:
     return "hub" if "dataset" in keys else "disk" if "paths" in keys else "wheel"
 
 
-Source = (
-    Annotated[WheelFile, Tag("wheel")]
-    | Annotated[HubDataset, Tag("hub")]
-    | Annotated[DiskFiles, Tag("disk")]
-)
+Wheel, Hub = Annotated[WheelFile, Tag("wheel")], Annotated[HubDataset, Tag("hub")]
+Source = Annotated[Wheel | Hub | Annotated[DiskFiles, Tag("disk")], Discriminator(_kind)]
 
 
 class CorpusSettings(Block):
     """A corpus: where it comes from and how it is read."""
 
-    source: Annotated[Source, Discriminator(_kind)]
+    source: Source
     parse: ParseSettings
     credit: str  # whose text it is, under which licence
 
     @property
     def paths(self) -> list[str]:
         """Its files on this machine; none if they are downloaded."""
-        if not isinstance(self.source, DiskFiles):
-            return []
-        return self.source.files(ENDINGS[self.parse.format])
+        of_disk = isinstance(self.source, DiskFiles)
+        return self.source.files(ENDINGS[self.parse.format]) if of_disk else []
 
     @model_validator(mode="after")
-    def _files_fit_the_format(self) -> "CorpusSettings":
-        format, paths, fault = self.parse.format, self.paths, None
+    def _files_fit_the_format(self) -> Self:
+        format, paths = self.parse.format, self.paths
         if isinstance(self.source, DiskFiles) and not paths:
             named, ends = ", ".join(self.source.paths), ", ".join(ENDINGS[format])
-            fault = f"paths: no file of {named} ends in {ends} (format {format})"
-        elif len(set(paths)) < len(paths):
-            fault = "paths: a file is named twice"
-        elif len(paths) > 1 and format in SINGLE:
-            fault = f"format {format} reads one file, {len(paths)} are given"
-        elif isinstance(self.source, HubDataset) and format in SINGLE:
-            others = ", ".join(name for name in ENDINGS if name not in SINGLE)
-            fault = f"format {format} is of files; of a dataset: {others}"
-        elif self.parse.columns and format not in NAMED:
-            fault = f"parse.columns: format {format} has no columns to name"
-        if fault:
-            raise ValueError(fault)
+            raise ValueError(f"paths: no file of {named} ends in {ends} (format {format})")
+        if len(set(paths)) < len(paths):
+            raise ValueError("paths: a file is named twice")
+        if self.parse.columns and format not in ("parquet", "json", "csv"):
+            raise ValueError(f"parse.columns: format {format} has no columns to name")
         return self

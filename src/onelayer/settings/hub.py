@@ -69,11 +69,10 @@ class DiskFolder(Block):
 class DiskFiles(Block):
     """Files on this machine."""
 
-    # Read in this order. Of a folder: all files within whose names end as the format's do.
-    paths: list[DiskPath] = Field(min_length=1)
+    paths: list[DiskPath] = Field(min_length=1)  # in this order; folders or files
 
     def files(self, endings: tuple[str, ...]) -> list[str]:
-        """The files, folders replaced by what they hold; a ValueError for a link out of one."""
+        """The files; of a folder all within whose names end so, but no link out of it."""
         files = []
         for path in (Path(path).expanduser() for path in self.paths):
             inside = sorted(p for p in path.rglob("*") if p.name.endswith(endings) and p.is_file())
@@ -85,10 +84,7 @@ class DiskFiles(Block):
 
 
 def leads_out(path: Path, folder: Path) -> bool:
-    """Whether a file of a folder lies elsewhere: what somebody packed may hold such links.
-
-    A snapshot in the cache of a hub's client consists of links into the `blobs` beside it.
-    """
-    home = folder.resolve()
+    """Whether a file of a folder lies elsewhere: what somebody packed may hold such links."""
+    home = folder.resolve()  # a snapshot in a hub client's cache links into the `blobs` beside it
     home = home.parent.parent if home.parent.name == "snapshots" else home
     return not path.resolve().is_relative_to(home)

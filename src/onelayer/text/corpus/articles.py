@@ -32,11 +32,7 @@ def words(text: str) -> list[str]:
 
 
 def tokens(text: str) -> list[str]:
-    """Words, numbers and single punctuation marks in order, in the text's own case.
-
-    This is what a probed model reads: natural text, pre-split so that every tokenizer says
-    which of its pieces belong to which word.
-    """
+    """Words, numbers and single punctuation marks in order, in the text's own case."""
     return _TOKEN.findall(text)
 
 
@@ -45,11 +41,8 @@ def write_articles(
 ) -> None:
     """Write articles to Parquet, batch by batch; those without text are left out, and counted.
 
-    With `most`, only so many: those whose ids have the lowest hashes, in the corpus's order. A
-    smaller choice is part of every larger one, wherever a corpus is sorted. Errors name `source`.
-
-    Raises:
-        OnelayerError: no article has text, or two have the same id.
+    With `most`, only so many: those whose ids have the lowest hashes, in the corpus's order, so
+    that a smaller choice is part of every larger one. An OnelayerError names `source`.
     """
     kept = _with_text(articles, source)
     if most is not None:
@@ -62,15 +55,14 @@ def write_articles(
 
 
 def _with_text(articles: Iterable[Article], source: str) -> Iterator[Article]:
-    numbers: dict[str, int] = {}  # of the source's articles, from 1, by id
-    empty: list[str] = []
+    numbers, empty = {}, []  # places by id, from 1; titles
     for number, article in enumerate(articles, 1):
         article_id, title, text, _ = article
         if not text.strip():
             empty.append(title or article_id)
         elif (first := numbers.setdefault(article_id, number)) != number:
             same = f"articles {first} and {number} have the same id {article_id!r}"
-            raise OnelayerError(f"{source}: {same}; ids must differ")
+            raise OnelayerError(f"{source}: {same}")
         else:
             yield article
     if not numbers:
@@ -85,42 +77,16 @@ def _hash(article_id: str) -> bytes:
 
 def read_column(path: Path, column: str = "text") -> Iterator[str | None]:
     """One column of a corpus, row after row; no more than a batch of it is in memory."""
-    with _opened(path, [column]) as file:
+    # With pre_buffer Arrow would read ahead until it holds the whole file.
+    with pq.ParquetFile(path, pre_buffer=False) as file:
         for batch in file.iter_batches(BATCH, columns=[column]):
             yield from batch.column(0).to_pylist()
 
 
 def read_articles(path: Path, most: int | None = None) -> pd.DataFrame:
-    """The articles of a corpus, columns `COLUMNS`; or so many, chosen as in `write_articles`.
-
-    Raises:
-        OnelayerError: the file is no Parquet, lacks a column, or has no article.
-    """
-    with _opened(path, COLUMNS) as file:
-        rows = file.metadata.num_rows
-    if not rows:
-        raise OnelayerError(f"{path}: the corpus is empty: no articles")
-    places = range(rows)
+    """The articles of a corpus, columns `COLUMNS`; or so many, chosen as in `write_articles`."""
+    places = range(rows := pq.read_metadata(path).num_rows)
     if most is not None and most < rows:
         hashes = list(map(_hash, read_column(path, "id")))
         places = sorted(heapq.nsmallest(most, places, key=hashes.__getitem__))
     return pa.dataset.dataset(path).take(list(places), columns=COLUMNS).to_pandas()
-
-
-def _opened(path: Path, needed: list[str]) -> pq.ParquetFile:
-    try:
-        # With pre_buffer Arrow would read ahead until it holds the whole file.
-        file = pq.ParquetFile(path, pre_buffer=False)
-    except pa.ArrowInvalid as error:
-        raise OnelayerError(f"{path}: not a whole Parquet file ({error})") from None
-    check_columns(path, file.schema_arrow.names, needed)
-    return file
-
-
-def check_columns(path: Path, there: Iterable[str], needed: Iterable[str]) -> None:
-    """Refuse a file that lacks a column, in one line that says which it has."""
-    if missing := sorted(set(needed).difference(there)):
-        columns = ", ".join(map(str, itertools.islice(there, 20)))
-        raise OnelayerError(
-            f"{path}: no column {missing[0]}; its columns: {columns} (`parse.columns` names others)"
-        )

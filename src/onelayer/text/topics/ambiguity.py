@@ -1,7 +1,7 @@
 """The ambiguity filter of Li, Li & Risteski (2023): per topic, keep its most representative words.
 
-`disjoint`: a word stays only in the topic where its probability is highest, so that topics do
-not overlap, as in the paper's theory. `overlapping`: it may stay in several.
+`disjoint`: a word stays only in the topic where its probability is highest, as in the paper's
+theory. `overlapping`: it may stay in several.
 """
 
 from itertools import product
@@ -22,15 +22,12 @@ def filter_ambiguous_words(
 ) -> pd.DataFrame:
     """Keep each topic's most probable words, for every overlap mode and threshold.
 
-    `word_probability` is P(word | topic), [topics, words] float64. With `allow_empty` topics
-    without a word are left out instead of refused.
+    `word_probability` is P(word | topic), [topics, words] float64. A threshold that keeps no word
+    of some topic is an OnelayerError, with `allow_empty` such topics are left out.
 
     Returns:
         One row per kept word and topic: `overlap`, `threshold` (its label), `topic`, `word`,
         `probability`; most probable first within a topic.
-
-    Raises:
-        OnelayerError: a threshold keeps no word of some topic; the line says which.
     """
     topics, vocabulary = word_probability.shape
     tables = []
@@ -38,9 +35,8 @@ def filter_ambiguous_words(
         kept = threshold.words_kept(vocabulary)
         where = f"topics.ambiguity: threshold {threshold.label}, {overlap}"
         if not 1 <= kept <= vocabulary:
-            raise OnelayerError(
-                f"{where}: keeps {kept} of {vocabulary} words a topic; 1 to {vocabulary} allowed"
-            )
+            said = f"keeps {kept} of {vocabulary} words a topic; 1 to {vocabulary} allowed"
+            raise OnelayerError(f"{where}: {said}")
         tops = top_words(word_probability, kept)
         topic, word = np.repeat(np.arange(topics), kept), tops.ravel()
         if overlap == "disjoint":
@@ -48,17 +44,9 @@ def filter_ambiguous_words(
             topic, word = topic[at_home], word[at_home]
             empty = np.setdiff1d(np.arange(topics), topic)
             if len(empty) and not allow_empty:
-                raise OnelayerError(
-                    f"{where}: leaves no word in topic {', '.join(map(str, empty))}: each of its "
-                    f"top {kept} words is more probable elsewhere; fewer topics or a looser "
-                    "threshold"
-                )
-        table = {
-            "overlap": overlap,
-            "threshold": threshold.label,
-            "topic": topic,
-            "word": [words[index] for index in word],
-            "probability": word_probability[topic, word],
-        }
+                said = f"leaves no word in topic {', '.join(map(str, empty))}"
+                raise OnelayerError(f"{where}: {said}: all its top words are likelier elsewhere")
+        table = {"overlap": overlap, "threshold": threshold.label, "topic": topic}
+        table |= {"word": [words[n] for n in word], "probability": word_probability[topic, word]}
         tables.append(pd.DataFrame(table))
     return pd.concat(tables, ignore_index=True)

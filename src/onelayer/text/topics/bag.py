@@ -20,19 +20,11 @@ from onelayer.text.corpus.articles import BATCH, words
 
 @dataclass(frozen=True)
 class Bag:
-    """Word counts of a corpus.
+    """Word counts of a corpus."""
 
-    `vocabulary` has one row per word, alphabetically: `word`, `documents` (how many articles use
-    it), `occurrences` (how often in all).
-    """
-
+    # A word a row, alphabetically: `word`, `documents` (that use it), `occurrences` (in all).
     vocabulary: pd.DataFrame
     counts: scipy.sparse.csr_matrix  # [documents, words] int32
-
-    @property
-    def lengths(self) -> np.ndarray:
-        """How many different words each document has, [documents]."""
-        return np.diff(self.counts.indptr)
 
 
 def count_words(
@@ -43,14 +35,10 @@ def count_words(
 ) -> Bag:
     """Count the words that a topic model should see; texts are read once.
 
-    A word is a lower-cased run of at least `min_letters` letters, no stop word (gensim's list),
-    used by `min_documents` articles or more and by at most `max_document_share` of them, `known`
-    (to every tokenizer as one piece), and among the `max_words` most widespread of such words.
-    Which words these are is known at the end; until then counts of all words wait in a file in
-    `scratch`, so that memory grows with the words that are kept alone.
-
-    Raises:
-        OnelayerError: no word is left; the line says after which condition.
+    They are words as `WordSettings` says, no stop words (gensim's list), and `known` (to every
+    tokenizer as one piece); an OnelayerError says where none is left. Which they are is known at
+    the end; until then counts of all words wait in a file in `scratch`, so that memory grows with
+    the words that are kept alone.
     """
     ids: dict[str, int] = {}
     texts, lengths = iter(texts), []
@@ -61,15 +49,15 @@ def count_words(
                 before = len(pairs)
                 for word, count in Counter(words(text)).items():
                     if len(word) >= settings.min_letters:
-                        pairs.append(ids.setdefault(word, len(ids)))
-                        pairs.append(count)
+                        pairs.extend((ids.setdefault(word, len(ids)), count))
                 lengths.append((len(pairs) - before) // 2)
             pairs.tofile(waiting)
         documents, occurrences = np.zeros((2, len(ids)), np.int64)
         for pairs, _ in _batches(waiting, lengths):
             documents += np.bincount(pairs[:, 0], minlength=len(ids))
             occurrences += np.bincount(pairs[:, 0], pairs[:, 1], len(ids)).astype(np.int64)
-        chosen = _chosen(ids, documents, len(lengths), settings, known)
+        used_by = dict(zip(ids, documents.tolist(), strict=True))
+        chosen = _chosen(used_by, len(lengths), settings, known)
         columns = [ids[word] for word in chosen]
         vocabulary = {"documents": documents[columns], "occurrences": occurrences[columns]}
         parts = []
@@ -90,31 +78,26 @@ def _batches(waiting: BinaryIO, lengths: list[int]) -> Iterator[tuple[np.ndarray
         yield np.fromfile(waiting, np.int32, 2 * sum(of)).reshape(-1, 2), of
 
 
-def _chosen(ids, documents, articles: int, settings: WordSettings, known) -> list[str]:
-    """The words that count, alphabetically; `documents` says in how many articles each id is."""
+def _chosen(used_by: dict[str, int], articles: int, settings: WordSettings, known) -> list[str]:
+    """The words that count, alphabetically, of all words with how many articles use them."""
     # All of gensim comes with it, which takes longer to load than many a corpus to count.
     from gensim.parsing.preprocessing import STOPWORDS
 
     least, most = settings.min_documents, settings.max_document_share * articles
-    candidates = [w for w, i in ids.items() if least <= documents[i] <= most and w not in STOPWORDS]
-    if not candidates:
-        raise OnelayerError(
-            f"topics.words: no word of {articles} articles has min_letters "
-            f"{settings.min_letters}, min_documents {settings.min_documents} and "
-            f"max_document_share {settings.max_document_share}"
-        )
-    chosen = [word for word in candidates if known(word)]
+    chosen = [w for w, n in used_by.items() if least <= n <= most and w not in STOPWORDS]
+    if not chosen:
+        said = f"{settings.min_letters} letters and is in {least} to {most:g} articles"
+        raise OnelayerError(f"topics.words: no word of {articles} articles has {said}")
+    chosen = [word for word in chosen if known(word)]
     if not chosen:
         raise OnelayerError("topics.words.single_piece_in: no word is one piece in every tokenizer")
-    widespread = sorted(chosen, key=lambda word: (-documents[ids[word]], word))
-    return sorted(widespread[: settings.max_words])
+    return sorted(sorted(chosen, key=lambda word: (-used_by[word], word))[: settings.max_words])
 
 
 def write_bag(bag: Bag, vocabulary: Path, counts: Path) -> None:
     """Write the vocabulary as Parquet and the counts as a sparse `.npz`."""
     bag.vocabulary.to_parquet(vocabulary, index=False, compression="zstd")
-    # save_npz appends .npz to any other name, and a temporary name must stay as it is.
-    with open(counts, "wb") as file:
+    with open(counts, "wb") as file:  # to a path it would append .npz
         scipy.sparse.save_npz(file, bag.counts)
 
 

@@ -1,7 +1,7 @@
 """Latent Dirichlet allocation (Blei, Ng & Jordan 2003) by one of two serial backends.
 
 `gensim` approximates the posterior by online variational Bayes (Hoffman, Blei & Bach 2010);
-`tomotopy`, an optional extra, samples from it. Model and priors are the same in both.
+`tomotopy` samples from it. Model and priors are the same in both.
 """
 
 import logging
@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import safetensors.numpy
@@ -22,15 +21,12 @@ from onelayer.seeds import generator
 from onelayer.settings.topics import LdaSettings, Weights
 from onelayer.text.topics.bag import Bag
 
-INFERRED = 2000  # documents at once
-
 
 @dataclass(frozen=True)
 class Topics:
     """A fitted topic model."""
 
-    # [topics, words] float64: the parameters of each topic's Dirichlet over words given the corpus,
-    # all positive: lambda of variational Bayes, or word counts plus eta of a Gibbs sample.
+    # [topics, words] float64: lambda of variational Bayes, or counts plus eta of a Gibbs sample.
     dirichlet: np.ndarray
     alpha: np.ndarray  # [topics] float64, Dirichlet prior of a document's topics
     eta: np.ndarray  # [words] float64, Dirichlet prior of a topic's words
@@ -52,30 +48,35 @@ def read_topics(path: Path) -> Topics:
     return Topics(**safetensors.numpy.load_file(path))
 
 
-def top_words(word_probability: np.ndarray, count: int) -> np.ndarray:
-    """Indices of each topic's most probable words, [topics, count], most probable first.
+def silent(items: Iterable, **_: object) -> Iterable:
+    """Progress that nobody sees."""
+    return items
 
-    Ties go to the word that comes first in the vocabulary, on every machine.
-    """
+
+def top_words(word_probability: np.ndarray, count: int) -> np.ndarray:
+    """Indices of each topic's most probable words, [topics, count]; of ties the first words."""
     return np.argsort(-word_probability, axis=1, kind="stable")[:, :count]
 
 
 def fit_topics(
-    bag: Bag,
-    settings: LdaSettings,
-    weights: Weights = "counts",
-    progress: Callable[..., Iterable] = lambda items, **_: items,
+    bag: Bag, settings: LdaSettings, weights: Weights = "counts", progress: Callable = silent
 ) -> Topics:
     """Fit topics to word counts, or to their tf-idf weights as the authors' code does.
 
-    Raises:
-        OnelayerError: no document has a word, the backend is not installed or cannot take weights,
-            or the fit is not finite.
+    An OnelayerError says where no document has a word, the backend takes counts only, or the fit is
+    not finite.
     """
     if not bag.counts.nnz:
         raise OnelayerError("the bag of words is empty: no article has a word of the vocabulary")
     if settings.backend == "gensim":
-        topics = _fit_online(bag, settings, weights, progress)
+        # Online LDA takes each chunk for a sample of the whole corpus; corpora come sorted (by
+        # human topic, by title), and learning them in that order costs coherence.
+        order = generator("document order", settings.seed).permutation(bag.counts.shape[0])
+        used_by = bag.vocabulary["documents"].to_numpy()
+        rarity = np.log2(len(order) / used_by) if weights == "tf-idf" else None
+        model = _online_model(len(bag.vocabulary), settings)
+        model.update(_Documents(bag.counts, order, rarity, progress))
+        topics = Topics(model.state.get_lambda(), model.alpha, model.eta)
     elif weights == "counts":
         topics = _sample_gibbs(bag.counts, settings, progress)
     else:
@@ -88,13 +89,7 @@ def fit_topics(
 class _Documents:
     """Documents as gensim reads them, `[(word, count or weight)]`, one at a time."""
 
-    def __init__(
-        self,
-        counts: scipy.sparse.csr_matrix,
-        order: Sequence[int],
-        rarity: np.ndarray | None = None,
-        progress: Callable[..., Iterable] = lambda items, **_: items,
-    ) -> None:
+    def __init__(self, counts, order: Sequence[int], rarity=None, progress=silent) -> None:
         self.counts, self.order, self.rarity, self.progress = counts, order, rarity, progress
 
     def __len__(self) -> int:
@@ -110,18 +105,6 @@ class _Documents:
             yield list(zip(words.tolist(), weights.tolist(), strict=True))
 
 
-def _fit_online(bag: Bag, settings: LdaSettings, weights: Weights, progress: Callable) -> Topics:
-    # Online LDA takes each chunk for a sample of the whole corpus; corpora come sorted (by human
-    # topic, by title), and learning them in that order costs coherence.
-    order = generator("document order", settings.seed).permutation(bag.counts.shape[0])
-    rarity = None
-    if weights == "tf-idf":
-        rarity = np.log2(len(order) / bag.vocabulary["documents"].to_numpy())
-    model = _online_model(len(bag.vocabulary), settings)
-    model.update(_Documents(bag.counts, order, rarity, progress))
-    return Topics(model.state.get_lambda(), model.alpha, model.eta)
-
-
 def _online_model(words: int, settings: LdaSettings):
     # gensim takes longer to load than many a step's work.
     from gensim.models import LdaModel
@@ -130,29 +113,26 @@ def _online_model(words: int, settings: LdaSettings):
     # It warns wherever passes times iterations are few; ours are the paper's.
     logging.getLogger("gensim.models.ldamodel").setLevel(logging.ERROR)
     alpha, eta = settings.priors
+    given = settings.model_dump(include={"passes", "chunksize", "decay", "offset", "iterations"})
     return LdaModel(
         id2word=FakeDict(words),
         num_topics=settings.topics,
         alpha=alpha,
         eta=eta,
-        passes=settings.passes,
-        chunksize=settings.chunksize,
-        decay=settings.decay,
-        offset=settings.offset,
-        iterations=settings.iterations,
         eval_every=None,  # perplexity, which draws random numbers
         random_state=settings.seed,
         dtype=np.float64,  # float32 underflows where topics are many
+        **given,
     )
 
 
 def document_topics(
     topics: Topics, counts: scipy.sparse.csr_matrix, settings: LdaSettings
 ) -> Iterator[np.ndarray]:
-    """P(topic | document) by variational inference, [documents, topics] float64 a few at a time.
+    """P(topic | document), [documents, topics] float64 a few at a time.
 
-    The same for topics of every backend, so that what is measured on them compares the topics.
-    Each inference starts at a random point, which the seed makes the same every time.
+    By variational inference from a seeded random point for every backend, so that what is measured
+    on them compares the topics.
     """
     model = _online_model(len(topics.eta), settings)
     model.alpha, model.eta = topics.alpha, topics.eta
@@ -160,17 +140,21 @@ def document_topics(
     model.state.eta, model.state.sstats = topics.eta, topics.dirichlet - topics.eta
     model.sync_state()
     documents = iter(_Documents(counts, range(counts.shape[0])))
-    while chunk := list(islice(documents, INFERRED)):
+    while chunk := list(islice(documents, 2000)):
         gamma, _ = model.inference(chunk)
         yield gamma / gamma.sum(axis=1, keepdims=True)
 
 
-def _sample_gibbs(
-    counts: scipy.sparse.csr_matrix, settings: LdaSettings, progress: Callable[..., Iterable]
-) -> Topics:
+def _sample_gibbs(counts: scipy.sparse.csr_matrix, settings: LdaSettings, progress) -> Topics:
     """Topics of the last sweep of the collapsed Gibbs sampler (Griffiths & Steyvers 2004)."""
+    # Its sampler is compiled for several instruction sets and takes the widest that the processor
+    # has; from one seed they draw different topics. Every x86-64 processor has SSE2.
+    if platform.machine() in ("x86_64", "AMD64"):
+        os.environ["TOMOTOPY_ISA"] = "sse2"  # read once, by the import
+    import tomotopy
+
     alpha, eta = settings.priors
-    model = _tomotopy().LDAModel(k=settings.topics, alpha=alpha, eta=eta, seed=settings.seed)
+    model = tomotopy.LDAModel(k=settings.topics, alpha=alpha, eta=eta, seed=settings.seed)
     model.optim_interval = 0  # it would adapt the priors every ten sweeps
     names = np.arange(counts.shape[1]).astype(str)
     for start, end in pairwise(counts.indptr):
@@ -185,18 +169,3 @@ def _sample_gibbs(
         assigned[topic, column] = np.rint(model.get_topic_word_dist(topic, normalize=False) - eta)
     priors = np.full(settings.topics, alpha), np.full(counts.shape[1], eta)
     return Topics(assigned + eta, *priors)
-
-
-def _tomotopy() -> ModuleType:
-    # Its sampler is compiled for several instruction sets and takes the widest that the processor
-    # has; from one seed they draw different topics. Every x86-64 processor has SSE2.
-    if platform.machine() in ("x86_64", "AMD64"):
-        os.environ["TOMOTOPY_ISA"] = "sse2"  # read once, by the import
-    try:
-        import tomotopy
-    except ModuleNotFoundError:
-        raise OnelayerError(
-            "backend tomotopy is not installed; it is the optional extra onelayer[tomotopy]: "
-            "pip install 'tomotopy==0.14.*'"
-        ) from None
-    return tomotopy

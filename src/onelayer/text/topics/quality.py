@@ -1,6 +1,6 @@
 """How good a topic model is: agreement with human topics, coherence, how many topics it uses."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -10,19 +10,17 @@ from sklearn.metrics import normalized_mutual_info_score
 from onelayer.seeds import generator
 from onelayer.settings.topics import LdaSettings
 from onelayer.text.topics.bag import Bag
-from onelayer.text.topics.lda import Topics, document_topics, fit_topics, top_words
+from onelayer.text.topics.lda import Topics, document_topics, fit_topics, silent, top_words
+
+TOP_WORDS = 10  # of a topic, in its table and in NPMI
 
 
 def agreement_with_labels(best: np.ndarray, labels: Sequence[str | None]) -> float:
-    """Normalised mutual information of most probable topics and human topics, 0 to 1.
-
-    Documents without a label are left out; NaN where none has one. Arithmetic mean of the two
-    entropies, as scikit-learn's default. `best` is the most probable topic of each document.
-    """
-    rows = [index for index, label in enumerate(labels) if isinstance(label, str)]
-    if not rows:
+    """NMI of human topics and most probable ones, [documents], where there is a label; or NaN."""
+    known, labels = pd.notna(labels), np.array(labels, dtype=object)
+    if not known.any():
         return float("nan")
-    return float(normalized_mutual_info_score([labels[index] for index in rows], best[rows]))
+    return float(normalized_mutual_info_score(labels[known].tolist(), best[known]))
 
 
 def coherence(counts: scipy.sparse.csr_matrix, tops: np.ndarray) -> np.ndarray:
@@ -32,7 +30,6 @@ def coherence(counts: scipy.sparse.csr_matrix, tops: np.ndarray) -> np.ndarray:
     use the word, or both (Bouma 2009); -1 for a pair that never meets.
     """
     used, position = np.unique(tops, return_inverse=True)
-    position = position.reshape(tops.shape)
     presence = scipy.sparse.csr_matrix(counts[:, used] > 0, dtype=np.float64)
     together = (presence.T @ presence).toarray() / counts.shape[0]
     alone = together.diagonal()
@@ -41,59 +38,55 @@ def coherence(counts: scipy.sparse.csr_matrix, tops: np.ndarray) -> np.ndarray:
     # Two words in every document say nothing about each other: NPMI's limit there is 1.
     npmi = np.where(together == 1, 1.0, np.where(together > 0, npmi, -1.0))
     pairs = np.triu_indices(tops.shape[1], k=1)
-    return np.array([npmi[np.ix_(row, row)][pairs].mean() for row in position])
+    return np.array([npmi[np.ix_(row, row)][pairs].mean() for row in position.reshape(tops.shape)])
 
 
 def measure_quality(
-    bag: Bag, topics: Topics, labels: Sequence[str | None], lda: LdaSettings, most: int
+    bag: Bag, topics: Topics, labels: Sequence[str | None], lda: LdaSettings, most: int = TOP_WORDS
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Measure a topic model on the corpus that it was fitted to, with the fit's settings.
 
-    `labels` has the human topic of each document, None where it has none; `most` is the number of
-    words per topic in NPMI. Documents without a word of the vocabulary have no topic, and are left
-    out.
+    `labels` are human topics, None where a document has none. Documents without a word of the
+    vocabulary have no topic, and are left out.
 
     Returns:
-        Rows `quantity`, `value`, `n` (documents or topics); the top words, rows `topic`, `rank` (1
-        is most probable), `word`, `probability`, and of the topic `npmi`, `prevalence` (its share
-        of all documents), `label` (the most frequent human topic of the documents of which it is
-        the most probable topic) and `label_share` (of those that have a human topic).
+        Rows `quantity`, `value`, `n` (documents or topics); a row per topic: `word` and
+        `probability` (lists of its `most` most probable words), `npmi`, `prevalence` (its share of
+        all documents), `label` and `label_share` (the most frequent human topic where it is the
+        most probable topic, and its share of those that have one).
     """
-    best, total, lengths = [], np.zeros((1, len(topics.alpha))), bag.lengths
+    best, total, used = [], np.zeros((1, len(topics.alpha))), np.diff(bag.counts.indptr) > 0
+    labels, left = [label for label, any_word in zip(labels, used, strict=True) if any_word], used
     for shares in document_topics(topics, bag.counts, lda):
-        shares, lengths = shares[lengths[: len(shares)] > 0], lengths[len(shares) :]
+        shares, left = shares[left[: len(shares)]], left[len(shares) :]
         best.append(shares.argmax(axis=1))
         # Document after document whatever the chunks, so that the last digit stays the same.
         total = np.concatenate([total, shares]).sum(axis=0, keepdims=True)
     best = np.concatenate(best)
     documents, prevalence = len(best), total[0] / len(best)
     positive = prevalence[prevalence > 0]
-    labels = [label for label, words in zip(labels, bag.lengths, strict=True) if words]
-    labelled = sum(isinstance(label, str) for label in labels)
     tops = top_words(topics.word_probability, most)
     npmi = coherence(bag.counts, tops)
     quality = [
-        ("nmi", agreement_with_labels(best, labels), labelled),
+        ("nmi", agreement_with_labels(best, labels), int(pd.notna(labels).sum())),
         ("npmi", float(npmi.mean()), len(npmi)),
         ("topics_used", len(np.unique(best)), documents),
         ("topics_effective", float(np.exp(-(positive * np.log(positive)).sum())), documents),
         ("vocabulary", len(bag.vocabulary), documents),
         ("tokens", int(bag.vocabulary["occurrences"].sum()), documents),
     ]
-    topic, rank = np.indices(tops.shape).reshape(2, -1)
-    words = {
-        "topic": topic,
-        "rank": rank + 1,
-        "word": bag.vocabulary["word"].to_numpy()[tops.ravel()],
-        "probability": topics.word_probability[topic, tops.ravel()],
-        "npmi": npmi[topic],
-        "prevalence": prevalence[topic],
+    of_topics = {
+        "topic": np.arange(len(tops)),
+        "word": bag.vocabulary["word"].to_numpy()[tops].tolist(),
+        "probability": np.take_along_axis(topics.word_probability, tops, axis=1).tolist(),
+        "npmi": npmi,
+        "prevalence": prevalence,
     }
     split = pd.Series(labels, dtype=object).groupby(best).value_counts(normalize=True)
     split = split.rename("label_share").rename_axis(["topic", "label"]).reset_index()
     split = split.sort_values(["label_share", "label"], ascending=[False, True])
-    words = pd.DataFrame(words).merge(split.drop_duplicates("topic"), how="left", on="topic")
-    return pd.DataFrame(quality, columns=["quantity", "value", "n"]), words
+    of_topics = pd.DataFrame(of_topics).merge(split.drop_duplicates("topic"), "left", on="topic")
+    return pd.DataFrame(quality, columns=["quantity", "value", "n"]), of_topics
 
 
 def halves(documents: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -103,11 +96,7 @@ def halves(documents: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def held_out_coherence(
-    bag: Bag,
-    lda: LdaSettings,
-    seeds: Sequence[int],
-    most: int,
-    progress: Callable[..., Iterable] = lambda items, **_: items,
+    bag: Bag, lda: LdaSettings, seeds: list[int], most: int = TOP_WORDS, progress: Callable = silent
 ) -> float:
     """NPMI, in one half of the documents, of the top words of topics fitted to the other half.
 
@@ -116,8 +105,7 @@ def held_out_coherence(
     found = []
     for seed in seeds:
         fitted, other = halves(bag.counts.shape[0], seed)
-        half = Bag(bag.vocabulary, bag.counts[fitted])
-        topics = fit_topics(half, lda.model_copy(update={"seed": seed}), progress=progress)
-        tops = top_words(topics.word_probability, most)
+        half, how = Bag(bag.vocabulary, bag.counts[fitted]), lda.model_copy(update={"seed": seed})
+        tops = top_words(fit_topics(half, how, progress=progress).word_probability, most)
         found.append(coherence(bag.counts[other], tops).mean())
     return float(np.mean(found))
