@@ -41,15 +41,14 @@ def ratio_of(weights: pd.DataFrame) -> pd.Series:
     return weights["same_topic"] / weights["different_topic"]
 
 
-def read_published(path: str) -> dict[tuple[str, float], dict[str, float]]:
-    """The published means, deviations and ratio by optimiser and learning rate."""
-    table = pd.read_csv(path).rename(columns={f"{name}_mean": name for name in PAIR_CLASSES})
-    table = table.assign(**{RATIO: ratio_of(table)}, optimizer=table["optimizer"].str.lower())
-    return table.set_index(["optimizer", "learning_rate"]).to_dict("index")
-
-
-def rows_of(averages: pd.DataFrame, block: AttentionTableSettings, printed: dict) -> Iterator[dict]:
+def rows_of(
+    averages: pd.DataFrame, block: AttentionTableSettings, published: pd.DataFrame
+) -> Iterator[dict]:
     """Average attention by pair class, its deviation over runs, and same / different topic."""
+    published = published.rename(columns={f"{name}_mean": name for name in PAIR_CLASSES})
+    published["optimizer"] = published["optimizer"].str.lower()
+    published[RATIO] = ratio_of(published)
+    printed = published.set_index(["optimizer", "learning_rate"]).to_dict("index")
     unpublished = {variant.name for variant in block.variants if variant.frozen_value}
     averages = averages.assign(until=averages["step"].astype(str) + " steps")
     for key, group in averages.groupby(KEYS, sort=False):
@@ -142,8 +141,7 @@ with job(snakemake) as step:
     settings = dict(step.settings)
     v, block = settings.pop("v"), AttentionTableSettings(**settings)
     averages = pd.concat([pd.read_parquet(file) for file in snakemake.input.averages])
-    printed = read_published(step.given("published"))
-    table = tidy(list(rows_of(averages, block, printed)), KEYS)
+    table = tidy(list(rows_of(averages, block, pd.read_csv(step.given("published")))), KEYS)
     title = "Topic structure, synthetic: average attention by optimiser and learning rate"
     step.save_table(table, title=title, shown=for_readers(table), notes=NOTES)
     files = zip(block.variants, snakemake.input.matrices, strict=True)

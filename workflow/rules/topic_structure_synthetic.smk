@@ -21,14 +21,7 @@ rule solve_topic_theory:
         runtime=lambda w, attempt: 30 * attempt,
         gpu=gpus(synthetic),
     params:
-        settings=dump(
-            synthetic.in_common,
-            theory=dump(synthetic.theory),
-            components=dump(synthetic.components),
-            gap_grid=dump(synthetic.gap_grid),
-            stage_two=dump(synthetic.stage_two),
-            ratio_over_T=dump(synthetic.ratio_over_T),
-        ),
+        settings=synthetic.model_dump(mode="json", exclude={"attention", "two_stages"}),
         code=code("solve_topic_theory"),
     message:
         "Solve what the theorems are about, and train it under uniform attention"

@@ -19,7 +19,6 @@ from torch import Tensor
 
 from onelayer.settings.topic_structure_synthetic import EmbeddingKind, LossKind
 
-Parameters = Mapping[str, Tensor]
 LAYER_NORM_EPSILON = 1e-12  # BERT's
 
 
@@ -41,7 +40,7 @@ def shapes(embedding: EmbeddingKind, D: int) -> dict[str, tuple[int, ...]]:
     return {"W_K": (D, D), "W_Q": (D, D), "W_V": (D, D)} | more[embedding]
 
 
-def images(p: Parameters, embedding: EmbeddingKind) -> tuple[Tensor | None, ...]:
+def images(p: Mapping[str, Tensor], embedding: EmbeddingKind) -> tuple[Tensor | None, ...]:
     """Queries W_Q Z, keys W_K Z and contributions U = W_pred W_V Z, each [runs, D, D ids].
 
     Queries and keys are None without `W_Q` among the parameters: attention is uniform. Without
@@ -72,7 +71,7 @@ def images(p: Parameters, embedding: EmbeddingKind) -> tuple[Tensor | None, ...]
     return image(W_Q, p["b_Q"].unsqueeze(-1)), image(W_K), U
 
 
-def attention_logits(p: Parameters, embedding: EmbeddingKind) -> Tensor:
+def attention_logits(p: Mapping[str, Tensor], embedding: EmbeddingKind) -> Tensor:
     """S, [runs, D queries, D keys]."""
     queries, keys, _ = images(p, embedding)
     return (queries.mT @ keys) * keys.shape[-2] ** -0.5
@@ -90,7 +89,9 @@ class _Contiguous(torch.autograd.Function):
         return gradient.contiguous()
 
 
-def losses(p: Parameters, batch: Batch, embedding: EmbeddingKind, loss: LossKind) -> Tensor:
+def losses(
+    p: Mapping[str, Tensor], batch: Batch, embedding: EmbeddingKind, loss: LossKind
+) -> Tensor:
     """Mean loss over the masked positions of the batch, [runs].
 
     `squared` sums over the vocabulary; `mean_squared` averages over it, as PyTorch's `MSELoss`,

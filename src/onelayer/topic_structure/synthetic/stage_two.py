@@ -14,11 +14,11 @@ import pandas as pd
 from scipy.optimize import minimize
 
 from onelayer.settings import topic_structure_synthetic as blocks
-from onelayer.topic_structure.synthetic.closed_form import stage_one_optimum
 from onelayer.topic_structure.synthetic.data import MASK, SPECIAL, CountRows, Vocabulary, draw
+from onelayer.topic_structure.synthetic.optima import stage_one_optimum
 
-# alpha and beta are looked for between exp(-6) and exp(6): far beyond any optimum, and finite where
-# the loss does not depend on one of them.
+# alpha and beta are looked for between exp(-6) and exp(6). An optimal beta may be 0, and the loss
+# need not depend on one of them: they end at the edge, or where they start.
 MOST = 6.0
 
 
@@ -26,7 +26,7 @@ class TiedLoss:
     """Squared loss of tied attention over masked documents, with its gradient.
 
     The output for a word depends on its topic alone, so a row is T topic masses. Masked positions
-    are attended to. W_V, [D, D], is constant on blocks: `closed_form.stage_one_optimum`.
+    are attended to. W_V, [D, D], is constant on blocks: `optima.stage_one_optimum`.
     """
 
     def __init__(self, vocabulary: Vocabulary, rows: CountRows, W_V: np.ndarray) -> None:
@@ -62,10 +62,7 @@ class TiedLoss:
 
 
 def optimal_attention(vocabulary: Vocabulary, rows: CountRows) -> dict[str, float]:
-    """`alpha` and `beta` of the least `TiedLoss`, and the theorem's `ratio` of weights.
-
-    By L-BFGS in the logarithms of alpha and beta.
-    """
+    """`alpha` and `beta` of the least `TiedLoss`, by L-BFGS in their logarithms, and `ratio`."""
     loss = TiedLoss(vocabulary, rows, stage_one_optimum(vocabulary, rows))
     how = {"method": "L-BFGS-B", "bounds": [(-MOST, MOST)] * 2}
     least = minimize(loss, np.zeros(2), jac=True, options={"ftol": 1e-14, "gtol": 1e-10}, **how)
@@ -101,8 +98,7 @@ def optimal_ratios(
     results = []
     for kind, T, tau, seed in progress(points):
         use, model, documents, N = kinds[kind]
-        model = model.model_copy(update={"T": T})
-        rows = draw(model, documents, N, use, tau=tau, seed=seed)
+        rows = draw(model.model_copy(update={"T": T}), documents, N, use, tau=tau, seed=seed)
         keys = {"documents": kind, "T": T, "tau": tau, "seed": seed}
         results.append(keys | optimal_attention(Vocabulary(T, words.v), rows))
     return pd.DataFrame(results)

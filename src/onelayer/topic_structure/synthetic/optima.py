@@ -2,7 +2,7 @@
 
 'Result: embeddings encode topic structure' and 'Stage 1 result: W_V encodes topic structure'.
 Uniform attention makes the output linear in a document's key shares x, so the loss needs only two
-second moments of the documents.
+second moments of the documents. W_V has a closed form; E is found by L-BFGS.
 """
 
 from typing import NamedTuple
@@ -30,7 +30,7 @@ def moments(rows: CountRows) -> Moments:
 
 
 def ridge_value(moments: Moments, decay: float) -> np.ndarray:
-    """W_V that minimises mean |W_V x - y|^2 + decay / 2 |W_V|^2, float64 [D, D].
+    """W_V that minimises mean |W_V x - y|^2 + decay / 2 |W_V|^2, in closed form, float64 [D, D].
 
     `decay` is weight decay as PyTorch's SGD means it; 0 gives the optimum of least norm.
     """
@@ -40,7 +40,7 @@ def ridge_value(moments: Moments, decay: float) -> np.ndarray:
 
 
 def ridge_embedding(moments: Moments, decay: float, d: int | None = None) -> np.ndarray:
-    """E = W_E^T W_E that minimises mean |E x - y|^2 + decay / 2 |W_E|^2, float64 [D, D].
+    """E = W_E^T W_E that minimises mean |E x - y|^2 + decay / 2 |W_E|^2, by L-BFGS, [D, D].
 
     W_E has d rows, D by default. The loss is convex in the positive semidefinite E, where |W_E|^2
     is tr E. Without that constraint its optimum solves a Sylvester equation; L-BFGS goes on from
@@ -71,60 +71,6 @@ def ridge_embedding(moments: Moments, decay: float, d: int | None = None) -> np.
     return W.T @ W
 
 
-def pairs(vocabulary: Vocabulary) -> tuple[np.ndarray, np.ndarray]:
-    """Pairs of words of one topic, each word with itself too, and of two topics; [D, D] of 0, 1."""
-    member = vocabulary.membership
-    same = member @ member.T
-    return same, member.sum(1)[:, None] * member.sum(1) - same
-
-
-def gap(vocabulary: Vocabulary, matrix: np.ndarray) -> np.ndarray:
-    """Mean over same-topic pairs of words minus mean over different topics, of [..., D, D]."""
-    same, different = pairs(vocabulary)
-    matrix = np.asarray(matrix, dtype=np.float64)
-    within = (matrix * same).sum((-1, -2)) / same.sum()
-    return within - (matrix * different).sum((-1, -2)) / different.sum()
-
-
-def theory_gap(words: TopicModelSettings) -> float:
-    """Both theorems' gap, 1 / (v (1 - (1 - p_c) p_m)): long documents, masked words are keys."""
-    return 1 / (words.v * (1 - (1 - words.p_c) * words.p_m))
-
-
-def theory_gap_hidden(v: int, visible: float) -> float:
-    """The gap where masked positions are no keys, but START and END are.
-
-    (visible + 2) / (visible v), with how many words of a document are visible on average.
-    """
-    return (visible + 2) / visible / v
-
-
-def gap_at_length(words: TopicModelSettings, tau: int, N: tuple[int, int]) -> float:
-    """The exact gap of the optimal W_V for documents of N[0] to N[1] words and tau topics.
-
-    Symmetry makes each contrast a of topics an eigenvector of E[x x^T] and of E[x y^T]. So W_V
-    scales it by E[(a x)(a y)] / E[(a x)^2], masked words being keys.
-    """
-    p_c, shows_word = words.p_c, words.p_c + words.p_r
-    intact = 1 - (1 - p_c) * words.p_m  # share of positions that show their own word
-    n = np.arange(N[0], N[1] + 1)
-    # What two words at different places share of a contrast; a word shares 1 with itself.
-    s = (words.T - tau) / (tau * (words.T - 1))
-    if words.selection == "proportion":
-        k = np.maximum(np.rint(words.p_m * n), 1)
-        plain = n - k
-        together = plain * (plain - 1) + 2 * plain * k * p_c + k * (k - 1) * p_c**2
-        squares = plain + k * shows_word + together * s
-        products = p_c + (plain + (k - 1) * p_c) * s
-    else:  # given that the word to predict is selected
-        k, others = words.p_m * n, n - 1
-        shown = shows_word + others * (1 - words.p_m * (1 - shows_word))
-        together = 2 * others * p_c * intact + others * (others - 1) * intact**2
-        squares = shown + together * s
-        products = p_c + others * intact * s
-    return float((k * products / n).sum() / (k * squares / n**2).sum() / words.v)
-
-
 def stage_one_optimum(vocabulary: Vocabulary, rows: CountRows) -> np.ndarray:
     """W_V of stage 1 for masked documents, with its three block means as entries, [D, D].
 
@@ -135,3 +81,45 @@ def stage_one_optimum(vocabulary: Vocabulary, rows: CountRows) -> np.ndarray:
     W = sum((matrix * block).sum() / block.sum() * block for block in pairs(vocabulary))
     W[:, MASK] = matrix[:, MASK] @ words / words.sum() * words
     return W
+
+
+def pairs(vocabulary: Vocabulary) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs of words of one topic, each word with itself too, and of two topics; [D, D] of 0, 1."""
+    member = vocabulary.membership
+    same = member @ member.T
+    return same, member.sum(1)[:, None] * member.sum(1) - same
+
+
+def gap(vocabulary: Vocabulary, matrix: np.ndarray) -> np.ndarray:
+    """Mean over same-topic pairs of words minus mean over different topics, of [..., D, D]."""
+    matrix = np.asarray(matrix, dtype=np.float64)
+    within, across = ((matrix * p).sum((-1, -2)) / p.sum() for p in pairs(vocabulary))
+    return within - across
+
+
+def theory_gap(words: TopicModelSettings) -> float:
+    """Both theorems' gap, 1 / (v (1 - (1 - p_c) p_m)): long documents, masked words are keys."""
+    return 1 / (words.v * (1 - (1 - words.p_c) * words.p_m))
+
+
+def theory_gap_hidden(v: int, visible: float) -> float:
+    """The gap where so many words are keys, on average, with START and END, but no masked ones."""
+    return (visible + 2) / visible / v
+
+
+def gap_at_length(words: TopicModelSettings, tau: int, N: int) -> float:
+    """The exact gap of the optimal W_V for documents of N words and tau topics.
+
+    The proportion p_m of the words is selected. Symmetry makes each contrast a of topics an
+    eigenvector of E[x x^T] and of E[x y^T]. So W_V scales it by E[(a x)(a y)] / E[(a x)^2], masked
+    words being keys.
+    """
+    p_c = words.p_c
+    # What two words at different places share of a contrast; a word shares 1 with itself.
+    s = (words.T - tau) / (tau * (words.T - 1))
+    k = max(round(words.p_m * N), 1)
+    plain = N - k
+    together = plain * (plain - 1) + 2 * plain * k * p_c + k * (k - 1) * p_c**2
+    squares = plain + k * (p_c + words.p_r) + together * s
+    products = p_c + (plain + (k - 1) * p_c) * s
+    return products * N / squares / words.v
