@@ -8,7 +8,7 @@ import pandas as pd
 from onelayer.evidence.figures import MARKERS, MIDDLE, PALETTE, despine, plt
 from onelayer.evidence.tables import interval, tidy
 from onelayer.job import job
-from onelayer.topic_structure.synthetic.stage_two import MOST
+from onelayer.topic_structure.synthetic.optima import MOST
 from onelayer.topic_structure.synthetic.summary import extreme, over_runs
 
 KEYS = ["documents", "T", "tau"]

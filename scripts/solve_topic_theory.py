@@ -5,7 +5,7 @@ import numpy as np
 from onelayer.job import job
 from onelayer.settings.topic_structure_synthetic import TopicTheorySettings
 from onelayer.topic_structure.synthetic.gaps import all_components, gap_grid, uniform_attention
-from onelayer.topic_structure.synthetic.stage_two import optimal_ratios
+from onelayer.topic_structure.synthetic.optima import optimal_ratios
 
 with job(snakemake) as step:
     of = TopicTheorySettings(**step.settings)

@@ -7,7 +7,7 @@ from torch.nn import functional
 
 from onelayer.ensemble import RunRandom
 from onelayer.settings.topic_structure_synthetic import SyntheticTraining, TopicModelSettings
-from onelayer.topic_structure.synthetic import attention, optima, data, model, stage_two
+from onelayer.topic_structure.synthetic import attention, data, model, optima
 from onelayer.topic_structure.synthetic.train import Batches, Run, initial_parameters, train_runs
 from tests.oracle.topic_structure_synthetic import BertStyle, sequence_loss
 
@@ -182,7 +182,7 @@ def test_tied_attention_equals_the_sequence_model_with_tied_scores(tau) -> None:
     shown, selected = data.mask_documents(rng, tokens, WORDS)
     rows = data.count_rows(VOCABULARY.size, tokens, shown, selected)
     W_V = optima.stage_one_optimum(VOCABULARY, rows)
-    loss = stage_two.TiedLoss(VOCABULARY, rows, W_V)
+    loss = optima.TiedLoss(VOCABULARY, rows, W_V)
     logs = np.array([0.7, -0.4])
     value, gradient = loss(logs)
     topic, total, n = VOCABULARY.topic, 0.0, 0

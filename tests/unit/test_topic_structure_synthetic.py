@@ -17,7 +17,7 @@ from onelayer.settings.topic_structure_synthetic import (
     TopicModelSettings,
     TwoStageSettings,
 )
-from onelayer.topic_structure.synthetic import attention, data, gaps, optima, stage_two
+from onelayer.topic_structure.synthetic import attention, data, gaps, optima
 from onelayer.topic_structure.synthetic.summary import extreme, one_of_several, over_runs
 from onelayer.topic_structure.synthetic.train import Batches, Run, train_runs
 from onelayer.topic_structure.synthetic.two_stages import (
@@ -178,7 +178,7 @@ def test_the_optimal_ratio_is_that_of_the_specification() -> None:
     vocabulary, found = data.Vocabulary(10, 10), {}
     for tau in (1, 2, 3, 5):
         rows = rows_of(WORDS, tau, (100, 150), 2000)
-        found[tau] = stage_two.optimal_attention(vocabulary, rows)["ratio"]
+        found[tau] = optima.optimal_attention(vocabulary, rows)["ratio"]
     expected = {1: 1.02, 2: 7.10, 3: 8.48, 5: 10.7}
     assert found == pytest.approx(expected, rel=0.08)
     assert (np.diff(list(found.values())) > 0).all()

@@ -121,7 +121,7 @@ rule show_attention_by_optimizer:
         published=repository_file("reference/topic_structure_attention.csv"),
         settings=dump(synthetic.attention, v=synthetic.model.v),
         code=code("show_attention_by_optimizer"),
-        caption="Trained attention between words, sorted by topic, and its ratio by optimiser beside the published one.",
+        caption="Trained attention between words, sorted by topic.",
     message:
         "Table of attention by optimiser, and heat maps"
     script:
