@@ -147,7 +147,7 @@ def test_attention_by_pair_class_equals_loops_over_positions() -> None:
     tokens, _, _ = documents(framed=True)
     D, length = VOCABULARY.size, 9
     S = np.random.default_rng(1).normal(0, 2, (2, D, D))
-    for topics in (attention.correct_topics(VOCABULARY), attention.shifted_topics(VOCABULARY)):
+    for topics in attention.topics_of_ids(VOCABULARY).values():
         found = attention.pair_averages(S, tokens, topics, length)
         for run, logits in enumerate(S):
             sums, pairs = np.zeros(3), np.zeros(3)

@@ -164,9 +164,8 @@ def test_the_gap_counts_only_words_and_the_diagonal() -> None:
 @pytest.mark.parametrize(("parameter", "rate"), [("W_V", 10.0), ("E", 2.0)])
 def test_trained_gaps_are_the_theorems_within_one_percent(parameter, rate) -> None:
     rows = data.draw(WORDS, 600, (1000, 1100), "a test", tau=2)
-    embedding, alone, _ = gaps.ALONE[parameter]
+    embedding, alone, _, observed = gaps.ALONE[parameter]
     runs = [Run(seed, "sgd", rate) for seed in range(2)]
-    observed = gaps.OBSERVED[parameter]
     trained = train_runs(
         BASE, rows.by_document(), runs, embedding, "squared", 150, observed, only=alone
     )
@@ -233,7 +232,7 @@ def test_uniform_attention_is_one_over_the_length_in_every_pair_class() -> None:
     weights = data.topic_weights(rng, 10, 20, None, 0.1)
     tokens = data.draw_documents(rng, vocabulary, weights, (100, 150), framed=True)
     flat = np.zeros((1, vocabulary.size, vocabulary.size))
-    for topics in (attention.correct_topics(vocabulary), attention.shifted_topics(vocabulary)):
+    for topics in attention.topics_of_ids(vocabulary).values():
         np.testing.assert_allclose(attention.pair_averages(flat, tokens, topics, 100), 0.01)
     assert np.isnan(attention.pair_averages(flat * np.nan, tokens, topics, 100)).all()
 

@@ -21,19 +21,18 @@ NO_TOPIC, NOT_COUNTED = -1, -2
 FLOOR = 600.0  # exp(-600), also as a share of a document, is not rounded to 0
 
 
-def correct_topics(vocabulary: Vocabulary) -> np.ndarray:
-    """Topic of each id, int64 [D]; special ids are not counted."""
-    return np.where(vocabulary.topic < 0, NOT_COUNTED, vocabulary.topic)
+def topics_of_ids(vocabulary: Vocabulary) -> dict[str, np.ndarray]:
+    """Topic of each id, int64 [D]: `correct`, where special ids are not counted, and `shifted`.
 
-
-def shifted_topics(vocabulary: Vocabulary) -> np.ndarray:
-    """Topics as the authors' released code looks them up: by id as if it were the word's number.
-
-    Word w has id w + 4, but its topic is read at w + 4. So topics are shifted by four words, the
-    last four words have none, and START counts as a word of the first topic.
+    The authors' released code looks topics up by id as if it were the word's number. Word w has id
+    w + 4, but its topic is read at w + 4. So topics are shifted by four words, the last four words
+    have none, and START counts as a word of the first topic.
     """
     topics = np.arange(vocabulary.size) // vocabulary.v
-    return np.where(topics < vocabulary.T, topics, NO_TOPIC)
+    return {
+        "correct": np.where(vocabulary.topic < 0, NOT_COUNTED, vocabulary.topic),
+        "shifted": np.where(topics < vocabulary.T, topics, NO_TOPIC),
+    }
 
 
 def pair_averages(
@@ -78,9 +77,7 @@ def pair_averages(
 
 
 def topic_attention(
-    base: blocks.SyntheticTraining,
-    block: blocks.AttentionTableSettings,
-    execution: Execution = Execution(),
+    base: blocks.SyntheticTraining, block: blocks.AttentionTableSettings, execution=Execution()
 ) -> tuple[pd.DataFrame, dict[str, np.ndarray]]:
     """Train the one variant of the block; average its attention, keep a run for the heat maps.
 
@@ -95,7 +92,6 @@ def topic_attention(
     """
     [variant], released, words = block.variants, block.released, base.model
     vocabulary, embedding = Vocabulary(words.T, words.v), variant.embedding
-    topics = {"correct": correct_topics(vocabulary), "shifted": shifted_topics(vocabulary)}
     of = {"concentration": block.concentration, "masked_attended": variant.masked_attended}
     rows = data.draw(words, block.documents, block.N, "attention", **of)
     frozen = {"W_V": stage_one_optimum(vocabulary, rows)} if variant.frozen_value else {}
@@ -128,7 +124,7 @@ def topic_attention(
         of_runs = of_runs.assign(variant=variant.name, diverged_at=trained.diverged_at.numpy())
         for budget, step in looks.items():
             S = logits[trained.observed_at.index(step)]
-            for accounting, of_ids in topics.items():
+            for accounting, of_ids in topics_of_ids(vocabulary).items():
                 part = of_runs.assign(budget=budget, step=step, accounting=accounting)
                 part[PAIR_CLASSES] = pair_averages(S, fresh, of_ids, block.evaluated_tokens)
                 parts.append(part)

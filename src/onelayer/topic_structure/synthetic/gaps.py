@@ -16,15 +16,11 @@ from onelayer.topic_structure.synthetic import optima
 from onelayer.topic_structure.synthetic.data import SPECIAL, Vocabulary, draw
 from onelayer.topic_structure.synthetic.train import Run, train_runs
 
-# W_V alone on one-hot words, or the embeddings alone: their kind, what is trained, the optimum.
+# W_V alone on one-hot words, or the embeddings alone: their kind, what is trained, the optimum, and
+# the matrix of which the theorem says the gap, [runs, D, D].
 ALONE = {
-    "W_V": ("one_hot", "W_V", optima.ridge_value),
-    "E": ("trained", "W_E", optima.ridge_embedding),
-}
-# The matrices of which the theorems say the gap, [runs, D, D].
-OBSERVED = {
-    "W_V": lambda p: {"matrix": p["W_V"]},
-    "E": lambda p: {"matrix": p["W_E"].mT @ p["W_E"]},
+    "W_V": ("one_hot", "W_V", optima.ridge_value, lambda p: {"matrix": p["W_V"]}),
+    "E": ("trained", "W_E", optima.ridge_embedding, lambda p: {"matrix": p["W_E"].mT @ p["W_E"]}),
 }
 
 
@@ -48,7 +44,7 @@ def uniform_attention(
             visible = float(rows.keys[:, SPECIAL:].sum(axis=1).mean())
             decays, expected = [0.0], optima.theory_gap_hidden(words.v, visible)
         moments = optima.moments(rows)
-        for parameter, (embedding, only, optimum) in ALONE.items():
+        for parameter, (embedding, only, optimum, observe) in ALONE.items():
             runs = [Run(0, "optimum", math.nan, decay) for decay in decays]
             found = [("squared", runs, np.stack([optimum(moments, decay) for decay in decays]), -1)]
             sgd = theory.sgd_rate_value if parameter == "W_V" else theory.sgd_rate_embedding
@@ -60,7 +56,7 @@ def uniform_attention(
                 runs = [Run(seed, *rate, decay) for rate, decay, seed in grid]
                 of = (base, rows.by_document(), runs, embedding, loss, theory.steps)
                 how = {"only": only, "execution": Execution(device)}
-                trained = train_runs(*of, OBSERVED[parameter], **how)
+                trained = train_runs(*of, observe, **how)
                 ends = trained.observed["matrix"][-1].numpy()
                 found.append((loss, runs, ends, trained.diverged_at))
                 for run, end in zip(runs, ends, strict=True):
@@ -79,11 +75,12 @@ def all_components(
     base: blocks.SyntheticTraining, block: blocks.ComponentSettings, device: str = "cpu"
 ) -> dict[str, np.ndarray]:
     """E with everything trained, by `E/loss/optimizer`, [D, D]; NaN where it diverged."""
-    matrices, how = {}, {"execution": Execution(device)}
+    matrices, (embedding, *_, observe) = {}, ALONE["E"]
     rows = draw(base.model, block.documents, block.N, "components", tau=block.tau)
     for loss, rates in block.rates.items():
         runs = [Run(0, optimizer, rate) for optimizer, rate in rates.items()]
-        trained = train_runs(base, rows, runs, "trained", loss, block.steps, OBSERVED["E"], **how)
+        of = (base, rows, runs, embedding, loss, block.steps)
+        trained = train_runs(*of, observe, execution=Execution(device))
         ends = trained.observed["matrix"][-1]
         ends[trained.diverged_at >= 0] = math.nan
         matrices |= {f"E/{loss}/{r.optimizer}": E.numpy() for r, E in zip(runs, ends, strict=True)}

@@ -11,10 +11,7 @@ from onelayer.evidence.intervals import mean, worst
 
 
 def over_runs(
-    values: Sequence[float],
-    diverged_at: Sequence[int] | int = -1,
-    least: float = -math.inf,
-    most: float = math.inf,
+    values: Sequence[float], diverged_at: Sequence[int] | int = -1, least=-math.inf, most=math.inf
 ) -> dict:
     """The mean over the runs that went through, as a row; by definition from least to most.
 

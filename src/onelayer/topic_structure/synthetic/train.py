@@ -23,11 +23,7 @@ from onelayer.topic_structure.synthetic.model import Batch, losses, shapes
 
 
 def initial_parameters(
-    random: RunRandom,
-    embedding: EmbeddingKind,
-    D: int,
-    noise: Sequence[float] | None = None,
-    dtype: torch.dtype = torch.float32,
+    random: RunRandom, embedding: EmbeddingKind, D: int, noise=None, dtype=torch.float32
 ) -> dict[str, Tensor]:
     """Initial values of all parameters, [runs, ...].
 
@@ -55,15 +51,15 @@ def initial_parameters(
 
 
 class Batches:
-    """Draws the documents of every step, epoch by epoch without replacement, per run's seed."""
+    """The documents (so many) of every step, epoch by epoch without replacement, per run's seed."""
 
     def __init__(
         self,
         rows: CountRows,
         seeds: Sequence[int],
         documents: int,
-        device: str = "cpu",
-        dtype: torch.dtype = torch.float32,
+        device="cpu",
+        dtype=torch.float32,
     ) -> None:
         self.documents, self.device = documents, device
         self.first, self.count = rows.first, np.diff(rows.first)

@@ -25,9 +25,7 @@ VALUE_DONE, KEYS_BEGIN = 0.9, 1.1  # shares of W_V's maximum and of W_K's initia
 
 
 def two_stages(
-    base: blocks.SyntheticTraining,
-    block: blocks.TwoStageSettings,
-    execution: Execution = Execution(),
+    base: blocks.SyntheticTraining, block: blocks.TwoStageSettings, execution=Execution()
 ) -> pd.DataFrame:
     """Norms of W_K, W_Q and W_V after every update, for the settings and the cells of the maps.
 
