@@ -164,13 +164,14 @@ def ratio_rows(ratios: pd.DataFrame) -> Iterator[dict]:
 
 
 def ratios_for_readers(table: pd.DataFrame) -> pd.DataFrame:
-    """A row per T and tau: short and long documents, and those over T; whose beta is at an edge."""
-    own = table[table["quantity"].isin(["ratio", "beta"])].astype({"T": int, "tau": int})
-    text = own.apply(lambda row: interval(row["value"], row["low"], row["high"]), axis=1)
-    text = text.mask(own["quantity"] == "beta", own["state"])
-    names = own["documents"] + own["quantity"].map({"ratio": " [95%]", "beta": ", beta"})
-    shown = own.assign(text=text, name=names).pivot(index=POINT, columns="name", values="text")
-    return shown.fillna("–").reset_index().astype(str)
+    """A row per T and tau: short and long documents, and those over T."""
+    ratio, beta = (table[table["quantity"] == name] for name in ("ratio", "beta"))
+    numbers = zip(ratio["value"], ratio["low"], ratio["high"], strict=True)
+    edges = beta["state"].map(lambda state: f", beta {state}" if state else "")
+    text = [f"{interval(*n)}{edge}" for n, edge in zip(numbers, edges, strict=True)]
+    shown = ratio.assign(text=text).astype({"T": int, "tau": int})
+    shown = shown.pivot(index=POINT, columns="documents", values="text")
+    return shown.fillna("–").add_suffix(" [95%]").reset_index().astype(str)
 
 
 def draw_ratios(ratios: pd.DataFrame) -> plt.Figure:

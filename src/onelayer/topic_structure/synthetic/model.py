@@ -20,6 +20,12 @@ from torch import Tensor
 from onelayer.settings.topic_structure_synthetic import EmbeddingKind, LossKind
 
 LAYER_NORM_EPSILON = 1e-12  # BERT's
+# Parameters of an embedding: W... is [D, D], any other [D].
+PARAMETERS = {
+    "one_hot": ["W_K", "W_Q", "W_V", "b"],
+    "trained": ["W_K", "W_Q", "W_V", "W_E", "b"],
+    "layer_norm": ["W_K", "W_Q", "W_V", "token_type", "gain", "shift", "b_Q", "b_V"],
+}
 
 
 class Batch(NamedTuple):
@@ -28,16 +34,6 @@ class Batch(NamedTuple):
     log_keys: Tensor  # log n, -inf where n = 0, [runs or 1, rows, D]
     query: Tensor  # query tokens, int64 [runs or 1, rows]
     targets: Tensor  # how often each id is to be predicted, [runs or 1, rows, D]; 0s pad a run
-
-
-def shapes(embedding: EmbeddingKind, D: int) -> dict[str, tuple[int, ...]]:
-    """Shape of every parameter of one run."""
-    more = {
-        "one_hot": {"b": (D,)},
-        "trained": {"W_E": (D, D), "b": (D,)},
-        "layer_norm": dict.fromkeys(["token_type", "gain", "shift", "b_Q", "b_V"], (D,)),
-    }
-    return {"W_K": (D, D), "W_Q": (D, D), "W_V": (D, D)} | more[embedding]
 
 
 def images(p: Mapping[str, Tensor], embedding: EmbeddingKind) -> tuple[Tensor | None, ...]:

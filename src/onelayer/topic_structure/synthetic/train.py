@@ -19,7 +19,7 @@ from onelayer.ensemble.execution import Execution, to_device
 from onelayer.seeds import generator
 from onelayer.settings.topic_structure_synthetic import EmbeddingKind, LossKind, SyntheticTraining
 from onelayer.topic_structure.synthetic.data import CountRows
-from onelayer.topic_structure.synthetic.model import Batch, losses, shapes
+from onelayer.topic_structure.synthetic.model import PARAMETERS, Batch, losses
 
 
 def initial_parameters(
@@ -33,7 +33,8 @@ def initial_parameters(
     normal, as an `nn.Embedding` starts in the authors' code.
     """
     start, scale = {}, D**-0.5
-    for name, shape in shapes(embedding, D).items():
+    for name in PARAMETERS[embedding]:
+        shape = (D, D) if name.startswith("W") else (D,)
         uniform = random.uniform(*shape, use=f"initial {name}", dtype=dtype)
         normal = random.normal(*shape, use=f"initial {name}", dtype=dtype)
         if name == "gain":
