@@ -1,4 +1,4 @@
-"""Table of attention by optimiser beside the published one; heat maps, and ratios by optimiser."""
+"""Table of attention by optimiser beside the published one, and heat maps."""
 
 from collections.abc import Iterator, Mapping
 
@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.colors import LogNorm
 from scipy.special import softmax
 
-from onelayer.evidence.figures import DIVERGING, MARKERS, PALETTE, SEQUENTIAL, despine, plt
+from onelayer.evidence.figures import DIVERGING, SEQUENTIAL, plt
 from onelayer.evidence.tables import interval, number, tidy
 from onelayer.job import job
 from onelayer.settings.topic_structure_synthetic import AttentionTableSettings
@@ -41,15 +41,14 @@ def ratio_of(weights: pd.DataFrame) -> pd.Series:
     return weights["same_topic"] / weights["different_topic"]
 
 
-def read_published(path: str) -> dict[tuple[str, float], dict[str, float]]:
-    """The published means, deviations and ratio by optimiser and learning rate."""
-    table = pd.read_csv(path).rename(columns={f"{name}_mean": name for name in PAIR_CLASSES})
-    table = table.assign(**{RATIO: ratio_of(table)}, optimizer=table["optimizer"].str.lower())
-    return table.set_index(["optimizer", "learning_rate"]).to_dict("index")
-
-
-def rows_of(averages: pd.DataFrame, block: AttentionTableSettings, printed: dict) -> Iterator[dict]:
+def rows_of(
+    averages: pd.DataFrame, block: AttentionTableSettings, published: pd.DataFrame
+) -> Iterator[dict]:
     """Average attention by pair class, its deviation over runs, and same / different topic."""
+    published = published.rename(columns={f"{name}_mean": name for name in PAIR_CLASSES})
+    published["optimizer"] = published["optimizer"].str.lower()
+    published[RATIO] = ratio_of(published)
+    printed = published.set_index(["optimizer", "learning_rate"]).to_dict("index")
     unpublished = {variant.name for variant in block.variants if variant.frozen_value}
     averages = averages.assign(until=averages["step"].astype(str) + " steps")
     for key, group in averages.groupby(KEYS, sort=False):
@@ -84,67 +83,40 @@ def for_readers(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(shown)
 
 
-def draw(matrices: Mapping, table: pd.DataFrame, v: int) -> plt.Figure:
-    """W_K^T W_Q and the attention on a document, a row per variant; below, ratios by optimiser."""
+def draw(matrices: Mapping[str, Mapping[str, np.ndarray]], v: int) -> plt.Figure:
+    """W_K^T W_Q between words, and attention on one document over uniform, a row per variant."""
     shown = [n for n in matrices if n in ("one_hot", "frozen_value")] or list(matrices)[:1]
-    figure = plt.figure(figsize=(SMALL, 2.1 * len(shown) + 3.8))
-    top, bottom = figure.subfigures(2, 1, height_ratios=[2.1 * len(shown) + 0.5, 3.3])
-    for pair, name in zip(top.subplots(len(shown), 2, squeeze=False), shown, strict=True):
-        heat_maps(*pair, matrices[name], v)
-        pair[0].set_ylabel(f"{name.replace('_', ' ')}\nkey word")
-    draw_ratios(bottom.subplots(), table)
-    bottom.legend(loc="outside lower center", fontsize=9, ncols=2, columnspacing=1)
-    figure.suptitle("Attention after training, and its ratios\nby optimiser (words topic by topic)")
+    figure, axes = plt.subplots(len(shown), 2, squeeze=False, figsize=(SMALL, 2.1 * len(shown) + 1))
+    for (left, right), name in zip(axes, shown, strict=True):
+        of = matrices[name]
+        words = of["weights"][SPECIAL:, SPECIAL:]
+        bound = float(np.quantile(np.abs(words), 0.995)) or 1.0
+        left.imshow(words, cmap=DIVERGING, vmin=-bound, vmax=bound, interpolation="nearest")
+        framed = of["document"] == START
+        tokens = np.sort(of["document"][~framed])
+        keys = np.append(tokens, of["document"][framed])
+        shares = softmax(of["S"][np.ix_(tokens, keys)], axis=1)[:, : len(tokens)] * len(keys)
+        image = right.imshow(
+            shares, cmap=SEQUENTIAL, norm=LogNorm(0.1, 10), interpolation="nearest"
+        )
+        for edge in np.flatnonzero(np.diff((tokens - SPECIAL) // v)) + 0.5:
+            right.axhline(edge, color="white", linewidth=0.6)
+            right.axvline(edge, color="white", linewidth=0.6)
+        figure.colorbar(image, ax=right, format="{x:g}")
+        left.set(xticks=[], yticks=[], xlabel="query word", title=f"$W_K^\\top W_Q$ (±{bound:.2g})")
+        left.set_ylabel(f"{name.replace('_', ' ')}\nkey word")
+        right.set(xticks=[], yticks=[], xlabel="key word", ylabel="query word")
+        right.set_title("attention / uniform")
+    figure.suptitle("Attention after training\n(words topic by topic)")
     return figure
-
-
-def heat_maps(left: plt.Axes, right: plt.Axes, of: Mapping[str, np.ndarray], v: int) -> None:
-    """W_K^T W_Q between words; attention on one document over uniform, sorted by topic."""
-    words = of["weights"][SPECIAL:, SPECIAL:]
-    bound = float(np.quantile(np.abs(words), 0.995)) or 1.0
-    left.imshow(words, cmap=DIVERGING, vmin=-bound, vmax=bound, interpolation="nearest")
-    framed = of["document"] == START
-    tokens = np.sort(of["document"][~framed])
-    keys = np.append(tokens, of["document"][framed])
-    shares = softmax(of["S"][np.ix_(tokens, keys)], axis=1)[:, : len(tokens)] * len(keys)
-    image = right.imshow(shares, cmap=SEQUENTIAL, norm=LogNorm(0.1, 10), interpolation="nearest")
-    for edge in np.flatnonzero(np.diff((tokens - SPECIAL) // v)) + 0.5:
-        right.axhline(edge, color="white", linewidth=0.6)
-        right.axvline(edge, color="white", linewidth=0.6)
-    right.figure.colorbar(image, ax=right, format="{x:g}")
-    left.set(xticks=[], yticks=[], xlabel="query word", title=f"$W_K^\\top W_Q$ (±{bound:.2g})")
-    right.set(xticks=[], yticks=[], xlabel="key word", ylabel="query word")
-    right.set_title("attention / uniform")
-
-
-def draw_ratios(axis: plt.Axes, table: pd.DataFrame) -> None:
-    """Same topic over different topics, by optimiser, beside what is published."""
-    ratio = table[(table["quantity"] == RATIO) & (table["accounting"] == "correct")]
-    rate = ratio["optimizer"].map(OPTIMIZERS) + "\n" + ratio["learning_rate"].map("{:g}".format)
-    ratio, names = ratio.assign(x=pd.factorize(rate)[0]), pd.unique(rate)
-    for place, (key, part) in enumerate(ratio.groupby(["variant", "budget"], sort=False)):
-        error = np.nan_to_num([part["value"] - part["low"], part["high"] - part["value"]])
-        style = {"fmt": MARKERS[place], "color": PALETTE[place], "capsize": 2}
-        style["label"] = f"{key[0].replace('_', ' ')}, {part['until'].iloc[0]}"
-        axis.errorbar(part["x"] + 0.12 * (place - 1.5), part["value"], yerr=error, **style)
-    theirs = ratio.dropna(subset="published").drop_duplicates("x")
-    axis.plot(theirs["x"], theirs["published"], "k_", markersize=26, label="paper", zorder=0)
-    axis.axhline(1, color="0.6", linewidth=0.8, zorder=0)
-    axis.set(yscale="log", ylabel="same topic / different")
-    axis.set_xticks(range(len(names)), names)
-    axis.set_yticks([1, 1.5, 2, 3, 4], ["1", "1.5", "2", "3", "4"])
-    axis.minorticks_off()
-    axis.set_title("by optimiser and rate; 1: no preference")
-    despine(axis)
 
 
 with job(snakemake) as step:
     settings = dict(step.settings)
     v, block = settings.pop("v"), AttentionTableSettings(**settings)
     averages = pd.concat([pd.read_parquet(file) for file in snakemake.input.averages])
-    printed = read_published(step.given("published"))
-    table = tidy(list(rows_of(averages, block, printed)), KEYS)
+    table = tidy(list(rows_of(averages, block, pd.read_csv(step.given("published")))), KEYS)
     title = "Topic structure, synthetic: average attention by optimiser and learning rate"
     step.save_table(table, title=title, shown=for_readers(table), notes=NOTES)
     files = zip(block.variants, snakemake.input.matrices, strict=True)
-    step.save_figure(draw({variant.name: np.load(file) for variant, file in files}, table, v))
+    step.save_figure(draw({variant.name: np.load(file) for variant, file in files}, v))

@@ -3,20 +3,14 @@
 import numpy as np
 
 from onelayer.job import job
-from onelayer.settings import topic_structure_synthetic as blocks
+from onelayer.settings.topic_structure_synthetic import TopicTheorySettings
 from onelayer.topic_structure.synthetic.gaps import all_components, gap_grid, uniform_attention
-from onelayer.topic_structure.synthetic.stage_two import optimal_ratios
+from onelayer.topic_structure.synthetic.optima import optimal_ratios
 
 with job(snakemake) as step:
-    settings = dict(step.settings)
-    theory = blocks.TheorySettings(**settings.pop("theory"))
-    components = blocks.ComponentSettings(**settings.pop("components"))
-    grid = blocks.GapGridSettings(**settings.pop("gap_grid"))
-    stage_two = blocks.StageTwoSettings(**settings.pop("stage_two"))
-    topics = blocks.RatioOverTSettings(**settings.pop("ratio_over_T"))
-    base = blocks.SyntheticTraining(**settings)
-    gaps, matrices = uniform_attention(base, theory, step.device)
-    step.save(gaps=gaps, grid=gap_grid(base.model, grid))
-    step.save(ratios=optimal_ratios(base.model, stage_two, topics, step.progress))
-    matrices |= all_components(base, components, step.device)
+    of = TopicTheorySettings(**step.settings)
+    gaps, matrices = uniform_attention(of, of.theory, step.device)
+    ratios = optimal_ratios(of.model, of.stage_two, of.ratio_over_T, step.progress)
+    step.save(gaps=gaps, grid=gap_grid(of.model, of.gap_grid), ratios=ratios)
+    matrices |= all_components(of, of.components, step.device)
     np.savez(step.path("matrices"), **matrices)

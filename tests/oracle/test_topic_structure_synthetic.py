@@ -7,7 +7,7 @@ from torch.nn import functional
 
 from onelayer.ensemble import RunRandom
 from onelayer.settings.topic_structure_synthetic import SyntheticTraining, TopicModelSettings
-from onelayer.topic_structure.synthetic import attention, closed_form, data, model, stage_two
+from onelayer.topic_structure.synthetic import attention, data, model, optima
 from onelayer.topic_structure.synthetic.train import Batches, Run, initial_parameters, train_runs
 from tests.oracle.topic_structure_synthetic import BertStyle, sequence_loss
 
@@ -21,7 +21,7 @@ def documents(framed: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     rng = np.random.default_rng(0)
     weights = rng.dirichlet(np.full(VOCABULARY.T, 0.5), DOCUMENTS)
     tokens = data.draw_documents(rng, VOCABULARY, weights, (8, 15), framed)
-    return tokens, *data.mask_documents(rng, VOCABULARY, tokens, WORDS)
+    return tokens, *data.mask_documents(rng, tokens, WORDS)
 
 
 def own_losses(parameters, batch, embedding, loss):
@@ -46,7 +46,7 @@ def own_losses(parameters, batch, embedding, loss):
 )
 def test_count_space_equals_the_sequence_model(embedding, uniform, loss, masked_attended) -> None:
     tokens, shown, selected = documents(framed=not masked_attended)
-    rows = data.count_rows(VOCABULARY, tokens, shown, selected, masked_attended)
+    rows = data.count_rows(VOCABULARY.size, tokens, shown, selected, masked_attended)
     seeds, step = [3, 5, 3], 5  # in the second epoch
     batches = Batches(rows, seeds, BATCH, dtype=torch.float64)
     random = RunRandom(torch.tensor(seeds))
@@ -74,7 +74,7 @@ def test_count_space_equals_the_sequence_model(embedding, uniform, loss, masked_
 @pytest.mark.parametrize("loss", ["mean_squared", "cross_entropy"])
 def test_count_space_equals_the_authors_kind_of_bert(loss) -> None:
     tokens, shown, selected = documents(framed=True)
-    rows = data.count_rows(VOCABULARY, tokens, shown, selected, masked_attended=False)
+    rows = data.count_rows(VOCABULARY.size, tokens, shown, selected, attended=False)
     batches = Batches(rows, [1], BATCH, dtype=torch.float64)
     start = initial_parameters(RunRandom([1]), "layer_norm", VOCABULARY.size, dtype=torch.float64)
     parameters = {name: 3 * value + 0.1 for name, value in start.items()}
@@ -108,7 +108,7 @@ def test_count_space_equals_the_authors_kind_of_bert(loss) -> None:
 @pytest.mark.parametrize("optimizer", ["adam", "sgd"])
 def test_a_training_equals_torchs_own_on_sequences(optimizer) -> None:
     tokens, shown, selected = documents()
-    rows = data.count_rows(VOCABULARY, tokens, shown, selected)
+    rows = data.count_rows(VOCABULARY.size, tokens, shown, selected)
     runs, steps = [Run(seed, optimizer, 0.05) for seed in (3, 5)], 12
     found = train_runs(BASE, rows, runs, "one_hot", "cross_entropy", steps, dict).observed
     batches = Batches(rows, [3, 5], BATCH)
@@ -130,8 +130,8 @@ def test_a_training_equals_torchs_own_on_sequences(optimizer) -> None:
 
 def test_a_frozen_value_is_that_of_the_loss() -> None:
     tokens, shown, selected = documents()
-    rows = data.count_rows(VOCABULARY, tokens, shown, selected)
-    W_V = closed_form.stage_one_optimum(VOCABULARY, rows)
+    rows = data.count_rows(VOCABULARY.size, tokens, shown, selected)
+    W_V = optima.stage_one_optimum(VOCABULARY, rows)
     trained = train_runs(
         BASE, rows, [Run(1, "sgd", 0.1)], "one_hot", "squared", 1, dict, frozen={"W_V": W_V}
     )
@@ -147,9 +147,8 @@ def test_attention_by_pair_class_equals_loops_over_positions() -> None:
     tokens, _, _ = documents(framed=True)
     D, length = VOCABULARY.size, 9
     S = np.random.default_rng(1).normal(0, 2, (2, D, D))
-    counts = attention.evaluation_counts(VOCABULARY, tokens, length)
-    for topics in (attention.correct_topics(VOCABULARY), attention.shifted_topics(VOCABULARY)):
-        found = attention.pair_averages(S, counts, topics, length)
+    for topics in attention.topics_of_ids(VOCABULARY).values():
+        found = attention.pair_averages(S, tokens, topics, length)
         for run, logits in enumerate(S):
             sums, pairs = np.zeros(3), np.zeros(3)
             for document in tokens:
@@ -180,10 +179,10 @@ def test_tied_attention_equals_the_sequence_model_with_tied_scores(tau) -> None:
     rng = np.random.default_rng(2)
     weights = data.topic_weights(rng, VOCABULARY.T, DOCUMENTS, tau, None)
     tokens = data.draw_documents(rng, VOCABULARY, weights, (20, 30))
-    shown, selected = data.mask_documents(rng, VOCABULARY, tokens, WORDS)
-    rows = data.count_rows(VOCABULARY, tokens, shown, selected)
-    W_V = closed_form.stage_one_optimum(VOCABULARY, rows)
-    loss = stage_two.TiedLoss(VOCABULARY, rows, W_V)
+    shown, selected = data.mask_documents(rng, tokens, WORDS)
+    rows = data.count_rows(VOCABULARY.size, tokens, shown, selected)
+    W_V = optima.stage_one_optimum(VOCABULARY, rows)
+    loss = optima.TiedLoss(VOCABULARY, rows, W_V)
     logs = np.array([0.7, -0.4])
     value, gradient = loss(logs)
     topic, total, n = VOCABULARY.topic, 0.0, 0
@@ -207,9 +206,9 @@ def test_tied_attention_equals_the_sequence_model_with_tied_scores(tau) -> None:
 
 def test_the_embeddings_optimum_is_where_gradient_descent_ends() -> None:
     tokens, shown, selected = documents()
-    rows = data.count_rows(VOCABULARY, tokens, shown, selected)
-    moments, decay = closed_form.moments(rows), 1e-2
-    E = closed_form.ridge_embedding(moments, decay)
+    rows = data.count_rows(VOCABULARY.size, tokens, shown, selected)
+    moments, decay = optima.moments(rows), 1e-2
+    E = optima.ridge_embedding(moments, decay)
     xx, xy = torch.from_numpy(moments.xx), torch.from_numpy(moments.xy)
     W = torch.eye(VOCABULARY.size, dtype=torch.float64, requires_grad=True)
     optimizer = torch.optim.SGD([W], lr=2.0)
@@ -225,7 +224,7 @@ def test_the_embeddings_optimum_is_where_gradient_descent_ends() -> None:
 
 def test_the_value_matrixs_optimum_is_the_regression_of_masked_words_on_key_shares() -> None:
     tokens, shown, selected = documents()
-    rows = data.count_rows(VOCABULARY, tokens, shown, selected)
+    rows = data.count_rows(VOCABULARY.size, tokens, shown, selected)
     D, decay = VOCABULARY.size, 1e-2
     X, Y = [], []
     for document, seen, chosen in zip(tokens, shown, selected, strict=True):
@@ -237,5 +236,5 @@ def test_the_value_matrixs_optimum_is_the_regression_of_masked_words_on_key_shar
     # ridge regression as least squares on data with sqrt(n decay / 2) I appended
     extra = np.sqrt(len(X) * decay / 2) * np.eye(D)
     W = np.linalg.lstsq(np.vstack([X, extra]), np.vstack([Y, 0 * extra]), rcond=None)[0].T
-    found = closed_form.ridge_value(closed_form.moments(rows), decay)
+    found = optima.ridge_value(optima.moments(rows), decay)
     np.testing.assert_allclose(found, W, atol=1e-9)

@@ -52,7 +52,7 @@ def sequence_loss(
 class BertStyle(torch.nn.Module):
     """`BertForMaskedLM` reduced as the authors reduce it: embeddings and attention, nothing else.
 
-    `parameters` are of one run with embedding `layer_norm`, by the names of `model.shapes`.
+    `parameters` are of one run with embedding `layer_norm`, by the names of `model.PARAMETERS`.
     """
 
     def __init__(self, parameters: dict[str, Tensor]) -> None:

@@ -1,4 +1,4 @@
-"""What synthetic documents of topics, their closed forms and their trainings promise."""
+"""What synthetic documents of topics, their optima and their trainings promise."""
 
 import math
 
@@ -17,7 +17,7 @@ from onelayer.settings.topic_structure_synthetic import (
     TopicModelSettings,
     TwoStageSettings,
 )
-from onelayer.topic_structure.synthetic import attention, closed_form, data, gaps, stage_two
+from onelayer.topic_structure.synthetic import attention, data, gaps, optima
 from onelayer.topic_structure.synthetic.summary import extreme, one_of_several, over_runs
 from onelayer.topic_structure.synthetic.train import Batches, Run, train_runs
 from onelayer.topic_structure.synthetic.two_stages import (
@@ -62,7 +62,7 @@ def test_masking_keeps_randomises_and_hides_the_stated_shares() -> None:
     rng = np.random.default_rng(2)
     tokens = data.draw_documents(rng, SMALL, np.full((800, 3), 1 / 3), (100, 100), framed=True)
     masking = FEW.model_copy(update={"p_m": 0.2, "p_c": 0.3, "p_r": 0.4})
-    shown, selected = data.mask_documents(rng, SMALL, tokens, masking)
+    shown, selected = data.mask_documents(rng, tokens, masking)
     assert not selected[tokens < data.SPECIAL].any()
     assert (shown[~selected] == tokens[~selected]).all()
     assert selected[tokens >= data.SPECIAL].mean() == pytest.approx(0.2, abs=0.01)
@@ -74,9 +74,8 @@ def test_masking_keeps_randomises_and_hides_the_stated_shares() -> None:
 def test_a_proportion_of_words_is_selected_exactly() -> None:
     rng = np.random.default_rng(3)
     tokens = data.draw_documents(rng, SMALL, np.full((50, 3), 1 / 3), (10, 30))
-    _, selected = data.mask_documents(
-        rng, SMALL, tokens, FEW.model_copy(update={"selection": "proportion"})
-    )
+    chosen = FEW.model_copy(update={"selection": "proportion"})
+    _, selected = data.mask_documents(rng, tokens, chosen)
     words = (tokens >= data.SPECIAL).sum(axis=1)
     assert selected.sum(axis=1).tolist() == np.rint(0.3 * words).tolist()
 
@@ -106,25 +105,25 @@ def test_every_epoch_shows_every_document_once_in_another_order() -> None:
 
 
 @pytest.mark.parametrize("words", [WORDS, OTHER])
-def test_closed_form_gaps_are_the_theorems(words) -> None:
+def test_gaps_of_the_optima_are_the_theorems(words) -> None:
     vocabulary = data.Vocabulary(words.T, words.v)
-    moments = closed_form.moments(rows_of(words, 2, (1000, 1200), 1500))
-    theory = closed_form.theory_gap(words)
-    for optimum in (closed_form.ridge_value, closed_form.ridge_embedding):
-        found = closed_form.gap(vocabulary, optimum(moments, 0.0))
+    moments = optima.moments(rows_of(words, 2, (1000, 1200), 1500))
+    theory = optima.theory_gap(words)
+    for optimum in (optima.ridge_value, optima.ridge_embedding):
+        found = optima.gap(vocabulary, optimum(moments, 0.0))
         assert found == pytest.approx(theory, rel=0.005)
-        assert closed_form.gap(vocabulary, optimum(moments, 1e-3)) < 0.97 * theory
+        assert optima.gap(vocabulary, optimum(moments, 1e-3)) < 0.97 * theory
 
 
 def test_the_theorems_gap_at_the_papers_setting_is_1156() -> None:
-    assert closed_form.theory_gap(WORDS) == pytest.approx(0.115607, abs=1e-6)
+    assert optima.theory_gap(WORDS) == pytest.approx(0.115607, abs=1e-6)
 
 
 def test_weight_decay_takes_two_and_twelve_percent_off_the_gap_of_values() -> None:
-    moments = closed_form.moments(rows_of(WORDS, 2, (1000, 1200), 1000))
+    moments = optima.moments(rows_of(WORDS, 2, (1000, 1200), 1000))
     shares = [
-        closed_form.gap(data.Vocabulary(10, 10), closed_form.ridge_value(moments, decay))
-        / closed_form.theory_gap(WORDS)
+        optima.gap(data.Vocabulary(10, 10), optima.ridge_value(moments, decay))
+        / optima.theory_gap(WORDS)
         for decay in (1e-4, 1e-3)
     ]
     assert shares == pytest.approx([0.98, 0.88], abs=0.015)
@@ -134,25 +133,24 @@ def test_weight_decay_takes_two_and_twelve_percent_off_the_gap_of_values() -> No
 def test_without_masked_keys_the_gap_follows_the_other_formula(words) -> None:
     rows = rows_of(words, 2, (1000, 1200), 1000, attended=False)
     visible = float(rows.keys[:, data.SPECIAL :].sum(axis=1).mean())
-    theory = closed_form.theory_gap_hidden(words.v, visible)
-    W_V = closed_form.ridge_value(closed_form.moments(rows), 0.0)
-    found = closed_form.gap(data.Vocabulary(words.T, words.v), W_V)
+    theory = optima.theory_gap_hidden(words.v, visible)
+    W_V = optima.ridge_value(optima.moments(rows), 0.0)
+    found = optima.gap(data.Vocabulary(words.T, words.v), W_V)
     assert found == pytest.approx(theory, rel=0.01)
-    assert theory < 0.93 * closed_form.theory_gap(words)
-    assert closed_form.theory_gap_hidden(10, 100) == pytest.approx(0.102)  # START and END, too
+    assert theory < 0.93 * optima.theory_gap(words)
+    assert optima.theory_gap_hidden(10, 100) == pytest.approx(0.102)  # START and END, too
 
 
 def test_the_exact_gap_of_finite_documents_goes_to_the_theorems() -> None:
-    theory = closed_form.theory_gap(WORDS)
-    gaps_at = [closed_form.gap_at_length(WORDS, 2, (N, N)) for N in (100, 1000, 100_000)]
+    theory = optima.theory_gap(WORDS)
+    gaps_at = [optima.gap_at_length(WORDS, 2, N) for N in (100, 1000, 100_000)]
     off = [abs(gap - theory) / theory for gap in gaps_at]
-    assert off[1] == pytest.approx(0.000617, rel=0.01)
     assert off[0] > 5 * off[1] > 100 * off[2]
     chosen = WORDS.model_copy(update={"selection": "proportion"})
-    rows = [data.draw(chosen, 500, (100, 110), "a test", tau=5, seed=seed) for seed in range(4)]
-    optima = [closed_form.ridge_value(closed_form.moments(one), 0.0) for one in rows]
-    found = np.mean(closed_form.gap(data.Vocabulary(10, 10), np.stack(optima)))
-    exact = closed_form.gap_at_length(chosen, 5, (100, 110))
+    rows = [data.draw(chosen, 500, (100, 100), "a test", tau=5, seed=seed) for seed in range(4)]
+    each = [optima.ridge_value(optima.moments(one), 0.0) for one in rows]
+    found = np.mean(optima.gap(data.Vocabulary(10, 10), np.stack(each)))
+    exact = optima.gap_at_length(chosen, 5, 100)
     assert abs(exact - theory) > 0.05 * theory
     assert found == pytest.approx(exact, rel=0.02)
 
@@ -160,27 +158,26 @@ def test_the_exact_gap_of_finite_documents_goes_to_the_theorems() -> None:
 def test_the_gap_counts_only_words_and_the_diagonal() -> None:
     matrix = np.full((SMALL.size, SMALL.size), 7.0)
     matrix[data.SPECIAL :, data.SPECIAL :] = np.eye(12)
-    assert closed_form.gap(SMALL, matrix) == pytest.approx(1 / 4)
+    assert optima.gap(SMALL, matrix) == pytest.approx(1 / 4)
 
 
 @pytest.mark.parametrize(("parameter", "rate"), [("W_V", 10.0), ("E", 2.0)])
 def test_trained_gaps_are_the_theorems_within_one_percent(parameter, rate) -> None:
     rows = data.draw(WORDS, 600, (1000, 1100), "a test", tau=2)
-    embedding, alone, _ = gaps.ALONE[parameter]
+    embedding, alone, _, observed = gaps.ALONE[parameter]
     runs = [Run(seed, "sgd", rate) for seed in range(2)]
-    observed = gaps.OBSERVED[parameter]
     trained = train_runs(
         BASE, rows.by_document(), runs, embedding, "squared", 150, observed, only=alone
     )
-    found = closed_form.gap(data.Vocabulary(10, 10), trained.observed["matrix"][-1].numpy())
-    np.testing.assert_allclose(found / closed_form.theory_gap(WORDS), 1, atol=0.01)
+    found = optima.gap(data.Vocabulary(10, 10), trained.observed["matrix"][-1].numpy())
+    np.testing.assert_allclose(found / optima.theory_gap(WORDS), 1, atol=0.01)
 
 
 def test_the_optimal_ratio_is_that_of_the_specification() -> None:
     vocabulary, found = data.Vocabulary(10, 10), {}
     for tau in (1, 2, 3, 5):
         rows = rows_of(WORDS, tau, (100, 150), 2000)
-        found[tau] = stage_two.optimal_attention(vocabulary, rows)["ratio"]
+        found[tau] = optima.optimal_attention(vocabulary, rows)["ratio"]
     expected = {1: 1.02, 2: 7.10, 3: 8.48, 5: 10.7}
     assert found == pytest.approx(expected, rel=0.08)
     assert (np.diff(list(found.values())) > 0).all()
@@ -234,18 +231,17 @@ def test_uniform_attention_is_one_over_the_length_in_every_pair_class() -> None:
     vocabulary, rng = data.Vocabulary(10, 10), np.random.default_rng(0)
     weights = data.topic_weights(rng, 10, 20, None, 0.1)
     tokens = data.draw_documents(rng, vocabulary, weights, (100, 150), framed=True)
-    counts = attention.evaluation_counts(vocabulary, tokens, 100)
     flat = np.zeros((1, vocabulary.size, vocabulary.size))
-    for topics in (attention.correct_topics(vocabulary), attention.shifted_topics(vocabulary)):
-        np.testing.assert_allclose(attention.pair_averages(flat, counts, topics, 100), 0.01)
-    assert np.isnan(attention.pair_averages(flat * np.nan, counts, topics, 100)).all()
+    for topics in attention.topics_of_ids(vocabulary).values():
+        np.testing.assert_allclose(attention.pair_averages(flat, tokens, topics, 100), 0.01)
+    assert np.isnan(attention.pair_averages(flat * np.nan, tokens, topics, 100)).all()
 
 
 def test_a_variant_is_measured_on_documents_framed_as_it_is_trained() -> None:
     for attended in (True, False):
         block = attention_block({"masked_attended": attended})
-        documents = attention.evaluation_documents(FEW, block, block.variants[0])
-        assert (documents[:, 0] == data.START).all() != attended
+        _, kept = attention.topic_attention(BASE, block)
+        assert (kept["document"][0] == data.START) != attended
 
 
 def test_adam_attends_to_the_topic_once_values_are_frozen_at_their_optimum() -> None:

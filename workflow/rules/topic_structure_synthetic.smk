@@ -21,14 +21,7 @@ rule solve_topic_theory:
         runtime=lambda w, attempt: 30 * attempt,
         gpu=gpus(synthetic),
     params:
-        settings=dump(
-            synthetic.in_common,
-            theory=dump(synthetic.theory),
-            components=dump(synthetic.components),
-            gap_grid=dump(synthetic.gap_grid),
-            stage_two=dump(synthetic.stage_two),
-            ratio_over_T=dump(synthetic.ratio_over_T),
-        ),
+        settings=synthetic.model_dump(mode="json", exclude={"attention", "two_stages"}),
         code=code("solve_topic_theory"),
     message:
         "Solve what the theorems are about, and train it under uniform attention"
@@ -89,27 +82,27 @@ rule train_two_stages:
         "../../scripts/train_two_stages.py"
 
 
-rule show_theory_gap:
+rule show_topic_theory:
     input:
-        gaps=rules.solve_topic_theory.output.gaps,
-        grid=rules.solve_topic_theory.output.grid,
-        matrices=rules.solve_topic_theory.output.matrices,
+        **rules.solve_topic_theory.output,
     output:
-        table=table("topic_structure/theory_gap"),
-        figure=figure("topic_structure/topic_blocks"),
+        gaps=table("topic_structure/theory_gap"),
+        blocks=figure("topic_structure/topic_blocks"),
+        ratios=table("topic_structure/stage_two_ratio"),
+        ratios_figure=figure("topic_structure/stage_two_ratio"),
     log:
-        "results/logs/show_theory_gap.log",
+        "results/logs/show_topic_theory.log",
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
     params:
         settings=dict(model=dump(synthetic.model), theory=dump(synthetic.theory)),
-        code=code("show_theory_gap"),
-        caption="How much more W_V and E = W_E^T W_E hold of words of one topic: heat maps by loss and optimiser.",
+        code=code("show_topic_theory"),
+        caption="How much more W_V and E = W_E^T W_E hold of words of one topic, and the optimal ratio of attention to the same topic over that to others.",
     message:
-        "Table of the theorems' gap, and heat maps of W_V and E"
+        "Tables of the theorems: gaps of W_V and E, and the optimal attention of stage 2"
     script:
-        "../../scripts/show_theory_gap.py"
+        "../../scripts/show_topic_theory.py"
 
 
 rule show_attention_by_optimizer:
@@ -128,7 +121,7 @@ rule show_attention_by_optimizer:
         published=repository_file("reference/topic_structure_attention.csv"),
         settings=dump(synthetic.attention, v=synthetic.model.v),
         code=code("show_attention_by_optimizer"),
-        caption="Trained attention between words, sorted by topic, and its ratio by optimiser beside the published one.",
+        caption="Trained attention between words, sorted by topic.",
     message:
         "Table of attention by optimiser, and heat maps"
     script:
@@ -155,23 +148,3 @@ rule show_two_stages:
         "Table and figure of the two stages"
     script:
         "../../scripts/show_two_stages.py"
-
-
-rule show_stage_two_ratio:
-    input:
-        ratios=rules.solve_topic_theory.output.ratios,
-    output:
-        table=table("topic_structure/stage_two_ratio"),
-        figure=figure("topic_structure/stage_two_ratio"),
-    log:
-        "results/logs/show_stage_two_ratio.log",
-    localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
-    params:
-        code=code("show_stage_two_ratio"),
-        caption="The optimal ratio of attention to the same topic over that to others, against the topics in a document.",
-    message:
-        "Table and figure of the optimal attention of stage 2"
-    script:
-        "../../scripts/show_stage_two_ratio.py"

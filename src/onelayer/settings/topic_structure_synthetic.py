@@ -8,6 +8,7 @@ from pydantic import Field
 from onelayer.settings.block import Block, Computing, Count, Name, Positive, Title, each_once
 
 EmbeddingKind = Literal["one_hot", "trained", "layer_norm"]  # see `synthetic.model`
+Attending = Literal["one_hot", "layer_norm"]  # the paper's model, or the authors' code
 OptimizerKind = Literal["adam", "sgd"]
 # Squared loss is summed over the vocabulary; `mean_squared` averages, as PyTorch's MSELoss does.
 LossKind = Literal["squared", "mean_squared", "cross_entropy"]
@@ -96,7 +97,7 @@ class AttentionVariant(Block):
     """One way to train the attention of the published table."""
 
     name: Name
-    embedding: Literal["one_hot", "layer_norm"]  # the paper's model, or the authors' code
+    embedding: Attending
     # Selected positions are keys, as in the paper; else, as in the authors' code, they are none
     # and START and END frame the words.
     masked_attended: bool = True
@@ -135,7 +136,7 @@ class StageModel(Block):
     """What is trained from near-zero matrices."""
 
     name: Title
-    embedding: Literal["one_hot", "layer_norm"]
+    embedding: Attending
     loss: LossKind
     optimizer: OptimizerKind
     masked_attended: bool = True  # as of `attention.variants`
@@ -167,12 +168,6 @@ class TwoStageSettings(DocumentSettings):
     seeds: Count  # runs of each setting
     map_seeds: Count  # runs of each cell of the maps
 
-    @pydantic.model_validator(mode="after")
-    def _one_pictured(self) -> "TwoStageSettings":
-        if sum(setting.pictured for setting in self.settings) > 1:
-            raise ValueError("settings: one of them at most is `pictured`, the paper's own")
-        return self
-
 
 class StageTwoSettings(DocumentSettings):
     """The optimal attention with W_V at the optimum of stage 1, against tau."""
@@ -199,16 +194,21 @@ class SyntheticTraining(Computing):
     chunk: Count  # most runs in one tensor program
 
 
-class SyntheticSettings(SyntheticTraining):
-    """The synthetic experiments."""
+class TopicTheorySettings(SyntheticTraining):
+    """What the theorems are about."""
 
     theory: TheorySettings
     components: ComponentSettings
     gap_grid: GapGridSettings
-    attention: AttentionTableSettings
-    two_stages: TwoStageSettings
     stage_two: StageTwoSettings
     ratio_over_T: RatioOverTSettings
+
+
+class SyntheticSettings(TopicTheorySettings):
+    """The synthetic experiments."""
+
+    attention: AttentionTableSettings
+    two_stages: TwoStageSettings
 
     @property
     def in_common(self) -> SyntheticTraining:
@@ -220,22 +220,21 @@ class SyntheticSettings(SyntheticTraining):
         for key in ("theory", "components", "attention", "two_stages"):
             if self.batch > (fewer := getattr(self, key).documents):
                 raise ValueError(f"{key}.documents = {fewer}: at least one batch of {self.batch}")
-        grid, T = self.gap_grid, self.model.T
-        for key, tau, topics in (
-            ("theory.tau", self.theory.tau, T),
-            ("components.tau", self.components.tau, T),
-            ("stage_two.taus", max(self.stage_two.taus), T),
-            ("ratio_over_T.taus", max(self.ratio_over_T.taus), min(self.ratio_over_T.T)),
-            ("gap_grid.taus", max([grid.tau, *grid.taus]), T),
-            ("gap_grid.tau", grid.tau, min(grid.T, default=T)),
+        grid, over_T, T = self.gap_grid, self.ratio_over_T, self.model.T
+        for key, taus, topics in (
+            ("theory.tau", [self.theory.tau], T),
+            ("components.tau", [self.components.tau], T),
+            ("stage_two.taus", self.stage_two.taus, T),
+            ("ratio_over_T.taus", over_T.taus, min(over_T.T)),
+            ("gap_grid.taus", grid.taus, T),
+            ("gap_grid.tau", [grid.tau], min([T, *grid.T])),
         ):
-            if tau >= topics:
-                why = "where every document has all topics and there is nothing to learn"
-                raise ValueError(f"{key}: {tau} must be below T = {topics}, {why}")
+            if (tau := max(taus, default=0)) >= topics:  # every document has all: nothing to learn
+                raise ValueError(f"{key}: {tau} must be below T = {topics}")
         if (most := max(grid.p_c, default=0)) + self.model.p_r > 1:
             raise ValueError(f"gap_grid.p_c: {most:.15g} + p_r = {self.model.p_r:.15g}: at most 1")
         released, known = self.attention.released, [v.name for v in self.attention.variants]
         if released and released.variant not in known:
-            named = f"attention.released.variant = {released.variant}"
-            raise ValueError(f"{named}: one of {', '.join(known)}")
+            one_of = f"one of {', '.join(known)}"
+            raise ValueError(f"attention.released.variant = {released.variant}: {one_of}")
         return self

@@ -1,10 +1,8 @@
-"""Average attention between words by pair class after training: the published table.
+"""'Stage 2 result': the published table of average attention between words by pair class.
 
-'Stage 2 result'. The classes: same word; same topic, different word; different topics. Averages are
-over all ordered pairs of positions that hold words, each with itself too.
+The classes: same word; same topic, different word; different topics. Averages are over all ordered
+pairs of positions that hold words, each with itself too.
 """
-
-from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -13,9 +11,9 @@ from onelayer.ensemble.execution import Execution
 from onelayer.seeds import generator
 from onelayer.settings import topic_structure_synthetic as blocks
 from onelayer.topic_structure.synthetic import data
-from onelayer.topic_structure.synthetic.closed_form import stage_one_optimum
 from onelayer.topic_structure.synthetic.data import Vocabulary
 from onelayer.topic_structure.synthetic.model import attention_logits
+from onelayer.topic_structure.synthetic.optima import stage_one_optimum
 from onelayer.topic_structure.synthetic.train import Run, train_runs
 
 PAIR_CLASSES = ["same_word", "same_topic", "different_topic"]
@@ -23,42 +21,40 @@ NO_TOPIC, NOT_COUNTED = -1, -2
 FLOOR = 600.0  # exp(-600), also as a share of a document, is not rounded to 0
 
 
-def correct_topics(vocabulary: Vocabulary) -> np.ndarray:
-    """Topic of each id, int64 [D]; special ids are not counted."""
-    return np.where(vocabulary.topic < 0, NOT_COUNTED, vocabulary.topic)
+def topics_of_ids(vocabulary: Vocabulary) -> dict[str, np.ndarray]:
+    """Topic of each id, int64 [D]: `correct`, where special ids are not counted, and `shifted`.
 
-
-def shifted_topics(vocabulary: Vocabulary) -> np.ndarray:
-    """Topics as the authors' released code looks them up: by id as if it were the word's number.
-
-    Word w has id w + 4, but its topic is read at w + 4. So topics are shifted by four words, the
-    last four words have none, and START counts as a word of the first topic.
+    The authors' released code looks topics up by id as if it were the word's number. Word w has id
+    w + 4, but its topic is read at w + 4. So topics are shifted by four words, the last four words
+    have none, and START counts as a word of the first topic.
     """
     topics = np.arange(vocabulary.size) // vocabulary.v
-    return np.where(topics < vocabulary.T, topics, NO_TOPIC)
+    return {
+        "correct": np.where(vocabulary.topic < 0, NOT_COUNTED, vocabulary.topic),
+        "shifted": np.where(topics < vocabulary.T, topics, NO_TOPIC),
+    }
 
 
-def evaluation_counts(vocabulary: Vocabulary, tokens: np.ndarray, length: int) -> np.ndarray:
-    """Key counts of unmasked documents, [documents, longest], cut to `length` tokens: [., D]."""
-    kept = tokens[:, :length]
-    return data.count_rows(vocabulary, kept, kept, kept < 0).keys.astype(np.float64)
-
-
-def pair_averages(S: np.ndarray, counts: np.ndarray, topics: np.ndarray, length: int) -> np.ndarray:
+def pair_averages(
+    S: np.ndarray, documents: np.ndarray, topics: np.ndarray, length: int
+) -> np.ndarray:
     """Mean attention weight from one position to another by pair class.
 
     Args:
         S: attention logits, [runs, D queries, D keys]; more than `FLOOR` below the largest of its
             query counts as `FLOOR` below it.
-        counts: `evaluation_counts`, [documents, D].
+        documents: ids, unmasked, [documents, longest]; cut to `length`. Weights of a document of n
+            tokens are multiplied by n / length, as the authors do.
         topics: topic of each id; ids with `NO_TOPIC` count only as same word, ids with
             `NOT_COUNTED` not at all.
-        length: weights of a document of n tokens are multiplied by n / length, as the authors do.
 
     Returns:
         float64 [runs, 3], in the order of `PAIR_CLASSES`; NaN for a class without pairs, and for
         all classes where S is not finite.
     """
+    row, kept = np.arange(len(documents))[:, None], documents[:, :length]
+    counts = np.zeros((len(documents), S.shape[-1]))
+    np.add.at(counts, (row, kept), kept != data.PAD)
     words = np.flatnonzero(topics != NOT_COUNTED)
     topic = topics[words]
     have_topics = (topic[:, None] != NO_TOPIC) & (topic != NO_TOPIC)
@@ -81,13 +77,12 @@ def pair_averages(S: np.ndarray, counts: np.ndarray, topics: np.ndarray, length:
 
 
 def topic_attention(
-    base: blocks.SyntheticTraining,
-    block: blocks.AttentionTableSettings,
-    execution: Execution = Execution(),
+    base: blocks.SyntheticTraining, block: blocks.AttentionTableSettings, execution=Execution()
 ) -> tuple[pd.DataFrame, dict[str, np.ndarray]]:
     """Train the one variant of the block; average its attention, keep a run for the heat maps.
 
-    The first seeds go on to the released budget, if the block has one.
+    The first seeds go on to the released budget, if the block has one. Attention is averaged over
+    fresh documents, framed as those of the training are.
 
     Returns:
         Rows `variant`, `accounting` (correct or shifted topics), `optimizer`, `learning_rate`,
@@ -95,7 +90,14 @@ def topic_attention(
         of the first row's first seed `weights`, W_K^T W_Q, and the logits `S`, [D, D], with the
         heat map's `document`.
     """
-    [variant], released = block.variants, block.released
+    [variant], released, words = block.variants, block.released, base.model
+    vocabulary, embedding = Vocabulary(words.T, words.v), variant.embedding
+    of = {"concentration": block.concentration, "masked_attended": variant.masked_attended}
+    rows = data.draw(words, block.documents, block.N, "attention", **of)
+    frozen = {"W_V": stage_one_optimum(vocabulary, rows)} if variant.frozen_value else {}
+    rng = generator("topic documents", "evaluation")
+    weights = data.topic_weights(rng, words.T, block.evaluated_documents, None, block.concentration)
+    fresh = data.draw_documents(rng, vocabulary, weights, block.N, not variant.masked_attended)
     budgets = {"table": block.steps}  # in steps
     if released:
         budgets["released"] = released.epochs * (block.documents // base.batch)
@@ -104,67 +106,30 @@ def topic_attention(
         for seed in range(one.seeds or block.seeds):
             longer = bool(released) and seed < released.seeds.get(one.optimizer, 0)
             groups[longer].append(Run(seed, one.optimizer, one.learning_rate))
-    parts = []
+    parts, kept = [], {}
     for longer, runs in groups.items():
-        if runs:
-            looks = budgets if longer else {"table": block.steps}
-            how = execution.part(max(looks.values()))
-            parts.append(_train(base, block, variant, runs, looks, how))
-    return pd.concat([averages for averages, _ in parts], ignore_index=True), parts[0][1]
-
-
-def _train(
-    base: blocks.SyntheticTraining,
-    block: blocks.AttentionTableSettings,
-    variant: blocks.AttentionVariant,
-    runs: Sequence[Run],
-    looks: Mapping[str, int],
-    execution: Execution,
-) -> tuple[pd.DataFrame, dict[str, np.ndarray]]:
-    """Rows of `topic_attention` after the steps of each budget; what is kept of the first run."""
-    vocabulary, embedding = Vocabulary(base.model.T, base.model.v), variant.embedding
-    of = {"concentration": block.concentration, "masked_attended": variant.masked_attended}
-    rows = data.draw(base.model, block.documents, block.N, "attention", **of)
-    frozen = {"W_V": stage_one_optimum(vocabulary, rows)} if variant.frozen_value else {}
-    trained = train_runs(
-        base,
-        rows,
-        runs,
-        embedding,
-        variant.loss,
-        max(looks.values()),
-        lambda p: {"S": attention_logits(p, embedding), "weights": p["W_K"].mT @ p["W_Q"]},
-        looks.values(),
-        frozen=frozen,
-        execution=execution,
-    )
-    documents, length = evaluation_documents(base.model, block, variant), block.evaluated_tokens
-    counts = evaluation_counts(vocabulary, documents, length)
-    of_runs = pd.DataFrame(runs)[["optimizer", "learning_rate", "seed"]]
-    of_runs = of_runs.assign(variant=variant.name, diverged_at=trained.diverged_at.numpy())
-    topics = {"correct": correct_topics(vocabulary), "shifted": shifted_topics(vocabulary)}
-    parts, logits = [], trained.observed["S"].double().numpy()
-    for budget, step in looks.items():
-        S = logits[trained.observed_at.index(step)]
-        for accounting, of_ids in topics.items():
-            part = of_runs.assign(budget=budget, step=step, accounting=accounting)
-            part[PAIR_CLASSES] = pair_averages(S, counts, of_ids, length)
-            parts.append(part)
-    shown = trained.observed_at.index(block.steps)
-    return pd.concat(parts, ignore_index=True), {
-        "S": logits[shown, 0],
-        "weights": trained.observed["weights"][shown, 0].numpy(),
-        "document": documents[0, :length],
-    }
-
-
-def evaluation_documents(
-    words: blocks.TopicModelSettings,
-    block: blocks.AttentionTableSettings,
-    variant: blocks.AttentionVariant,
-) -> np.ndarray:
-    """Fresh documents like those of the training, unmasked, int64 [documents, positions]."""
-    rng = generator("topic documents", "evaluation")
-    weights = data.topic_weights(rng, words.T, block.evaluated_documents, None, block.concentration)
-    vocabulary = Vocabulary(words.T, words.v)
-    return data.draw_documents(rng, vocabulary, weights, block.N, not variant.masked_attended)
+        if not runs:
+            continue
+        looks = budgets if longer else {"table": block.steps}
+        last = max(looks.values())
+        trained = train_runs(
+            *(base, rows, runs, embedding, variant.loss, last),
+            lambda p: {"S": attention_logits(p, embedding), "weights": p["W_K"].mT @ p["W_Q"]},
+            looks.values(),
+            frozen=frozen,
+            execution=execution.part(last),
+        )
+        logits = trained.observed["S"].double().numpy()
+        of_runs = pd.DataFrame(runs)[["optimizer", "learning_rate", "seed"]]
+        of_runs = of_runs.assign(variant=variant.name, diverged_at=trained.diverged_at.numpy())
+        for budget, step in looks.items():
+            S = logits[trained.observed_at.index(step)]
+            for accounting, of_ids in topics_of_ids(vocabulary).items():
+                part = of_runs.assign(budget=budget, step=step, accounting=accounting)
+                part[PAIR_CLASSES] = pair_averages(S, fresh, of_ids, block.evaluated_tokens)
+                parts.append(part)
+        if not kept:
+            at = trained.observed_at.index(block.steps)
+            kept = {"S": logits[at, 0], "weights": trained.observed["weights"][at, 0].numpy()}
+    document = fresh[0, : block.evaluated_tokens]
+    return pd.concat(parts, ignore_index=True), kept | {"document": document}

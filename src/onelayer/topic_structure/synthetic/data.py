@@ -60,22 +60,21 @@ def draw_documents(
     rng: np.random.Generator,
     vocabulary: Vocabulary,
     weights: np.ndarray,
-    lengths: tuple[int, int],
+    N: tuple[int, int],
     framed: bool = False,
 ) -> np.ndarray:
     """Draw documents word by word: token ids, int64 [documents, longest], padded with PAD.
 
-    `weights` of topics are [documents, T]; `lengths` are the fewest and most words, uniform between
-    them. `framed` puts START before and END after the words, as the authors' data has them.
+    `weights` of topics are [documents, T]; N the fewest and most words, uniform between them.
+    `framed` puts START before and END after the words, as the authors' data has them.
     """
     documents = len(weights)
-    length = rng.integers(lengths[0], lengths[1] + 1, documents)
+    row, length = np.arange(documents)[:, None], rng.integers(N[0], N[1] + 1, documents)
     edges = weights.cumsum(axis=1)
     edges[:, -1] = 1.0  # rounding must not leave a draw without a topic
     # Row d's edges lie in (d, d + 1]: one search over all of them finds every word's topic.
-    draws = rng.random((documents, length.max())) + np.arange(documents)[:, None]
-    flat = (edges + np.arange(documents)[:, None]).ravel()
-    topic = np.searchsorted(flat, draws, side="right") % vocabulary.T
+    draws = rng.random((documents, length.max())) + row
+    topic = np.searchsorted((edges + row).ravel(), draws, side="right") % vocabulary.T
     tokens = SPECIAL + topic * vocabulary.v + rng.integers(vocabulary.v, size=topic.shape)
     tokens[np.arange(tokens.shape[1]) >= length[:, None]] = PAD
     if not framed:
@@ -87,10 +86,7 @@ def draw_documents(
 
 
 def mask_documents(
-    rng: np.random.Generator,
-    vocabulary: Vocabulary,
-    tokens: np.ndarray,
-    words: TopicModelSettings,
+    rng: np.random.Generator, tokens: np.ndarray, words: TopicModelSettings
 ) -> tuple[np.ndarray, np.ndarray]:
     """What the model sees of documents, and which positions are selected, [documents, longest]."""
     draws, is_word = rng.random(tokens.shape), tokens >= SPECIAL
@@ -104,7 +100,7 @@ def mask_documents(
     kind = rng.random(tokens.shape)
     shown = tokens.copy()
     randomised = selected & (kind >= words.p_c) & (kind < words.p_c + words.p_r)
-    shown[randomised] = rng.integers(SPECIAL, vocabulary.size, int(randomised.sum()))
+    shown[randomised] = rng.integers(SPECIAL, SPECIAL + words.T * words.v, randomised.sum())
     shown[selected & (kind >= words.p_c + words.p_r)] = MASK
     return shown, selected
 
@@ -138,19 +134,12 @@ class CountRows:
 
 
 def count_rows(
-    vocabulary: Vocabulary,
-    tokens: np.ndarray,
-    shown: np.ndarray,
-    selected: np.ndarray,
-    masked_attended: bool = True,
+    D: int, tokens: np.ndarray, shown: np.ndarray, selected: np.ndarray, attended: bool = True
 ) -> CountRows:
-    """Reduce masked documents, [documents, longest], to counts.
-
-    With `masked_attended` selected positions are keys too; the authors' code hides them.
-    """
-    documents, D = len(tokens), vocabulary.size
+    """Reduce masked documents, [documents, longest], to counts; are selected words `attended`?"""
+    documents = len(tokens)
     row = np.arange(documents)[:, None]
-    key = (shown != PAD) & (masked_attended | ~selected)
+    key = (shown != PAD) & (attended | ~selected)
     keys = np.bincount((row * D + shown)[key], minlength=documents * D).reshape(documents, D)
     place, index = np.unique((row * D + shown)[selected], return_inverse=True)
     targets = np.bincount(index * D + tokens[selected], minlength=len(place) * D)
@@ -179,5 +168,5 @@ def draw(
     weights = topic_weights(rng, words.T, documents, tau, concentration)
     vocabulary = Vocabulary(words.T, words.v)
     tokens = draw_documents(rng, vocabulary, weights, N, not masked_attended)
-    shown, selected = mask_documents(rng, vocabulary, tokens, words)
-    return count_rows(vocabulary, tokens, shown, selected, masked_attended)
+    shown, selected = mask_documents(rng, tokens, words)
+    return count_rows(vocabulary.size, tokens, shown, selected, masked_attended)

@@ -1,101 +1,86 @@
 """The gap of W_V and of the embeddings under uniform attention, beside the theorems.
 
-'Result: embeddings encode topic structure' and 'Stage 1 result: W_V encodes topic structure', in
-closed form and trained; and the matrices of the heat maps.
+'Result: embeddings encode topic structure' and 'Stage 1 result: W_V encodes topic structure': at
+the optimum and trained; and the matrices of the heat maps.
 """
 
+import itertools
 import math
-from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
 from onelayer.ensemble.execution import Execution
 from onelayer.settings import topic_structure_synthetic as blocks
-from onelayer.topic_structure.synthetic import closed_form
+from onelayer.topic_structure.synthetic import optima
 from onelayer.topic_structure.synthetic.data import SPECIAL, Vocabulary, draw
 from onelayer.topic_structure.synthetic.train import Run, train_runs
 
-# W_V alone on one-hot words, or the embeddings alone: their kind, what is trained, the optimum.
+# W_V alone on one-hot words, or the embeddings alone: their kind, what is trained, the optimum, and
+# the matrix of which the theorem says the gap, [runs, D, D].
 ALONE = {
-    "W_V": ("one_hot", "W_V", closed_form.ridge_value),
-    "E": ("trained", "W_E", closed_form.ridge_embedding),
-}
-# The matrices of which the theorems say the gap, [runs, D, D].
-OBSERVED = {
-    "W_V": lambda p: {"matrix": p["W_V"]},
-    "E": lambda p: {"matrix": p["W_E"].mT @ p["W_E"]},
+    "W_V": ("one_hot", "W_V", optima.ridge_value, lambda p: {"matrix": p["W_V"]}),
+    "E": ("trained", "W_E", optima.ridge_embedding, lambda p: {"matrix": p["W_E"].mT @ p["W_E"]}),
 }
 
 
 def uniform_attention(
     base: blocks.SyntheticTraining, theory: blocks.TheorySettings, device: str = "cpu"
 ) -> tuple[pd.DataFrame, dict[str, np.ndarray]]:
-    """Gaps of W_V and E alone, in closed form and trained.
+    """Gaps of W_V and E alone, at the optimum and trained.
 
     Returns:
-        Rows `parameter` (W_V or E), `masked` (attended or hidden), `loss`, `optimizer`,
-        `weight_decay`, `seed`, `gap`, `theory`, `diverged_at`; and the first seed's W_V without
-        weight decay by `W_V/loss/optimizer`, [D, D].
+        Rows `parameter` (W_V or E), `masked` (attended or hidden), `loss`, `optimizer` (`optimum`:
+        not trained), `weight_decay`, `seed`, `gap`, `theory`, `diverged_at`; and the first seed's
+        W_V without weight decay by `W_V/loss/optimizer`, [D, D].
     """
     words, vocabulary = base.model, Vocabulary(base.model.T, base.model.v)
     parts, matrices = [], {}
     for masked, losses in (("attended", ("squared", "cross_entropy")), ("hidden", ("squared",))):
         kind = {"tau": theory.tau, "masked_attended": masked == "attended"}
         rows = draw(words, theory.documents, theory.N, "theory", **kind)
-        decays, expected = theory.weight_decays, closed_form.theory_gap(words)
+        decays, expected = theory.weight_decays, optima.theory_gap(words)
         if masked == "hidden":
             visible = float(rows.keys[:, SPECIAL:].sum(axis=1).mean())
-            decays, expected = [0.0], closed_form.theory_gap_hidden(words.v, visible)
-        moments = closed_form.moments(rows)
-        for parameter, (embedding, only, optimum) in ALONE.items():
-            runs = [Run(0, "closed form", math.nan, decay) for decay in decays]
-            optima = np.stack([optimum(moments, decay) for decay in decays])
-            found = [("squared", runs, optima, -1)]
+            decays, expected = [0.0], optima.theory_gap_hidden(words.v, visible)
+        moments = optima.moments(rows)
+        for parameter, (embedding, only, optimum, observe) in ALONE.items():
+            runs = [Run(0, "optimum", math.nan, decay) for decay in decays]
+            found = [("squared", runs, np.stack([optimum(moments, decay) for decay in decays]), -1)]
+            sgd = theory.sgd_rate_value if parameter == "W_V" else theory.sgd_rate_embedding
             for loss in losses:
-                runs = _runs(theory, parameter, loss, decays)
+                rates, decayed = {"adam": theory.adam_rate, "sgd": sgd}, decays
+                if loss == "cross_entropy":
+                    rates, decayed = theory.cross_entropy_rates, [0.0]
+                grid = itertools.product(rates.items(), decayed, range(theory.seeds))
+                runs = [Run(seed, *rate, decay) for rate, decay, seed in grid]
                 of = (base, rows.by_document(), runs, embedding, loss, theory.steps)
                 how = {"only": only, "execution": Execution(device)}
-                trained = train_runs(*of, OBSERVED[parameter], **how)
+                trained = train_runs(*of, observe, **how)
                 ends = trained.observed["matrix"][-1].numpy()
                 found.append((loss, runs, ends, trained.diverged_at))
-                if masked == "attended" and parameter == "W_V":
-                    for run, W_V in zip(runs, ends, strict=True):
-                        if run.seed == 0 and run.weight_decay == 0:
-                            matrices[f"W_V/{loss}/{run.optimizer}"] = W_V
+                for run, end in zip(runs, ends, strict=True):
+                    if run.seed == run.weight_decay == 0 and (masked, only) == ("attended", "W_V"):
+                        matrices[f"W_V/{loss}/{run.optimizer}"] = end
             for loss, runs, ends, diverged_at in found:
                 part = pd.DataFrame(runs)[["optimizer", "weight_decay", "seed"]]
-                part["gap"] = closed_form.gap(vocabulary, ends)
+                part["gap"] = optima.gap(vocabulary, ends)
                 part["theory"] = expected if loss == "squared" else math.nan
                 setting = {"masked": masked, "parameter": parameter, "loss": loss}
                 parts.append(part.assign(diverged_at=diverged_at, **setting))
     return pd.concat(parts, ignore_index=True), matrices
 
 
-def _runs(
-    theory: blocks.TheorySettings, parameter: str, loss: str, decays: Sequence[float]
-) -> list[Run]:
-    sgd = theory.sgd_rate_value if parameter == "W_V" else theory.sgd_rate_embedding
-    rates = {"adam": theory.adam_rate, "sgd": sgd}
-    if loss == "cross_entropy":
-        rates, decays = theory.cross_entropy_rates, [0.0]
-    return [
-        Run(seed, optimizer, rate, decay)
-        for optimizer, rate in rates.items()
-        for decay in decays
-        for seed in range(theory.seeds)
-    ]
-
-
 def all_components(
     base: blocks.SyntheticTraining, block: blocks.ComponentSettings, device: str = "cpu"
 ) -> dict[str, np.ndarray]:
     """E with everything trained, by `E/loss/optimizer`, [D, D]; NaN where it diverged."""
-    matrices, how = {}, {"execution": Execution(device)}
+    matrices, (embedding, *_, observe) = {}, ALONE["E"]
     rows = draw(base.model, block.documents, block.N, "components", tau=block.tau)
     for loss, rates in block.rates.items():
         runs = [Run(0, optimizer, rate) for optimizer, rate in rates.items()]
-        trained = train_runs(base, rows, runs, "trained", loss, block.steps, OBSERVED["E"], **how)
+        of = (base, rows, runs, embedding, loss, block.steps)
+        trained = train_runs(*of, observe, execution=Execution(device))
         ends = trained.observed["matrix"][-1]
         ends[trained.diverged_at >= 0] = math.nan
         matrices |= {f"E/{loss}/{r.optimizer}": E.numpy() for r, E in zip(runs, ends, strict=True)}
@@ -123,15 +108,14 @@ def gap_grid(words: blocks.TopicModelSettings, grid: blocks.GapGridSettings) -> 
     for setting in settings:
         changed = {name: setting[name] for name in ("v", "T", "p_m", "p_c")}
         model = words.model_copy(update=changed | {"selection": "proportion"})
-        vocabulary, theory = Vocabulary(model.T, model.v), closed_form.theory_gap(model)
-        shortest = (grid.N[0], grid.N[0])
-        setting["off"] = abs(closed_form.gap_at_length(model, setting["tau"], shortest) - theory)
+        vocabulary, theory = Vocabulary(model.T, model.v), optima.theory_gap(model)
+        setting["off"] = abs(optima.gap_at_length(model, setting["tau"], grid.N[0]) - theory)
         for seed in range(grid.seeds):
             of = {"tau": setting["tau"], "seed": seed}
-            moments = closed_form.moments(draw(model, grid.documents, grid.N, "gap grid", **of))
-            W_V = closed_form.ridge_value(moments, 0.0)
-            E = closed_form.ridge_embedding(moments, 0.0, model.T)
+            moments = optima.moments(draw(model, grid.documents, grid.N, "gap grid", **of))
+            W_V = optima.ridge_value(moments, 0.0)
+            E = optima.ridge_embedding(moments, 0.0, model.T)
             for parameter, optimum in (("W_V", W_V), ("E", E)):
-                found = {"parameter": parameter, "gap": float(closed_form.gap(vocabulary, optimum))}
+                found = {"parameter": parameter, "gap": float(optima.gap(vocabulary, optimum))}
                 gaps.append(setting | found | {"seed": seed, "theory": theory})
     return pd.DataFrame(gaps)

@@ -19,8 +19,13 @@ from torch import Tensor
 
 from onelayer.settings.topic_structure_synthetic import EmbeddingKind, LossKind
 
-Parameters = Mapping[str, Tensor]
 LAYER_NORM_EPSILON = 1e-12  # BERT's
+# Parameters of an embedding: W... is [D, D], any other [D].
+PARAMETERS = {
+    "one_hot": ["W_K", "W_Q", "W_V", "b"],
+    "trained": ["W_K", "W_Q", "W_V", "W_E", "b"],
+    "layer_norm": ["W_K", "W_Q", "W_V", "token_type", "gain", "shift", "b_Q", "b_V"],
+}
 
 
 class Batch(NamedTuple):
@@ -31,17 +36,7 @@ class Batch(NamedTuple):
     targets: Tensor  # how often each id is to be predicted, [runs or 1, rows, D]; 0s pad a run
 
 
-def shapes(embedding: EmbeddingKind, D: int) -> dict[str, tuple[int, ...]]:
-    """Shape of every parameter of one run."""
-    more = {
-        "one_hot": {"b": (D,)},
-        "trained": {"W_E": (D, D), "b": (D,)},
-        "layer_norm": dict.fromkeys(["token_type", "gain", "shift", "b_Q", "b_V"], (D,)),
-    }
-    return {"W_K": (D, D), "W_Q": (D, D), "W_V": (D, D)} | more[embedding]
-
-
-def images(p: Parameters, embedding: EmbeddingKind) -> tuple[Tensor | None, ...]:
+def images(p: Mapping[str, Tensor], embedding: EmbeddingKind) -> tuple[Tensor | None, ...]:
     """Queries W_Q Z, keys W_K Z and contributions U = W_pred W_V Z, each [runs, D, D ids].
 
     Queries and keys are None without `W_Q` among the parameters: attention is uniform. Without
@@ -72,7 +67,7 @@ def images(p: Parameters, embedding: EmbeddingKind) -> tuple[Tensor | None, ...]
     return image(W_Q, p["b_Q"].unsqueeze(-1)), image(W_K), U
 
 
-def attention_logits(p: Parameters, embedding: EmbeddingKind) -> Tensor:
+def attention_logits(p: Mapping[str, Tensor], embedding: EmbeddingKind) -> Tensor:
     """S, [runs, D queries, D keys]."""
     queries, keys, _ = images(p, embedding)
     return (queries.mT @ keys) * keys.shape[-2] ** -0.5
@@ -90,7 +85,9 @@ class _Contiguous(torch.autograd.Function):
         return gradient.contiguous()
 
 
-def losses(p: Parameters, batch: Batch, embedding: EmbeddingKind, loss: LossKind) -> Tensor:
+def losses(
+    p: Mapping[str, Tensor], batch: Batch, embedding: EmbeddingKind, loss: LossKind
+) -> Tensor:
     """Mean loss over the masked positions of the batch, [runs].
 
     `squared` sums over the vocabulary; `mean_squared` averages over it, as PyTorch's `MSELoss`,

@@ -11,17 +11,11 @@ from onelayer.evidence.intervals import mean, worst
 
 
 def over_runs(
-    values: Sequence[float],
-    diverged_at: Sequence[int] | int = -1,
-    least: float = -math.inf,
-    most: float = math.inf,
+    values: Sequence[float], diverged_at: Sequence[int] | int = -1, least=-math.inf, most=math.inf
 ) -> dict:
-    """The mean over the runs that went through, as a row of a table.
+    """The mean over the runs that went through, as a row; by definition from least to most.
 
-    Args:
-        values: of each run, NaN where it has none.
-        diverged_at: at which step each diverged; -1 for one that went through.
-        least, most: between which the quantity lies by definition.
+    A run without a value has NaN; `diverged_at` is -1 of a run that went through.
     """
     values = np.asarray(values, dtype=float)
     lost = np.isnan(values) | (np.broadcast_to(diverged_at, values.shape) >= 0)
@@ -35,9 +29,9 @@ def estimated(estimate: Mapping) -> dict:
 
 
 def one_of_several(values: np.ndarray, several: int) -> dict:
-    """The mean of one of several quantities with an interval for all together (Bonferroni).
+    """The mean of the farthest of several quantities, which is far by chance, too.
 
-    The farthest of several is far by chance, too.
+    Its interval holds for all of them together (Bonferroni).
     """
     estimate, degrees = mean(values), len(values) - 1
     wider = stdtrit(degrees, 1 - 0.025 / several) / stdtrit(degrees, 0.975)
@@ -46,9 +40,6 @@ def one_of_several(values: np.ndarray, several: int) -> dict:
 
 
 def extreme(points: pd.DataFrame, keys: str | list[str], column: str, side: int) -> dict:
-    """Of a column's means by the values of keys the least (side 1) or the largest (-1), as a row.
-
-    It stands for all: its interval reaches as far as that of any of them.
-    """
+    """The least (side 1) or largest (-1) of a column's means by keys, which stands for all."""
     means = [mean(part[column]) for _, part in points.groupby(keys, sort=False)]
     return estimated(worst(means, side)[1])

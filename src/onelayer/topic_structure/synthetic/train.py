@@ -19,25 +19,22 @@ from onelayer.ensemble.execution import Execution, to_device
 from onelayer.seeds import generator
 from onelayer.settings.topic_structure_synthetic import EmbeddingKind, LossKind, SyntheticTraining
 from onelayer.topic_structure.synthetic.data import CountRows
-from onelayer.topic_structure.synthetic.model import Batch, losses, shapes
+from onelayer.topic_structure.synthetic.model import PARAMETERS, Batch, losses
 
 
 def initial_parameters(
-    random: RunRandom,
-    embedding: EmbeddingKind,
-    D: int,
-    noise: Sequence[float] | None = None,
-    dtype: torch.dtype = torch.float32,
+    random: RunRandom, embedding: EmbeddingKind, D: int, noise=None, dtype=torch.float32
 ) -> dict[str, Tensor]:
     """Initial values of all parameters, [runs, ...].
 
-    `noise` is the width of near-zero matrices, one per run: uniform in [0, noise) with biases at 0,
-    as the authors' code starts its two-stage runs. None: PyTorch's default for a linear layer,
-    uniform in +-1 / sqrt(D), biases too; W_E is standard normal / sqrt(D). A token-type vector is
-    standard normal, as an `nn.Embedding` starts in the authors' code.
+    `noise`, one per run: matrices are uniform in [0, noise) and biases 0, as the authors' code
+    starts its two-stage runs. None: PyTorch's default for a linear layer, uniform in
+    +-1 / sqrt(D), biases too; W_E is standard normal / sqrt(D). A token-type vector is standard
+    normal, as an `nn.Embedding` starts in the authors' code.
     """
     start, scale = {}, D**-0.5
-    for name, shape in shapes(embedding, D).items():
+    for name in PARAMETERS[embedding]:
+        shape = (D, D) if name.startswith("W") else (D,)
         uniform = random.uniform(*shape, use=f"initial {name}", dtype=dtype)
         normal = random.normal(*shape, use=f"initial {name}", dtype=dtype)
         if name == "gain":
@@ -55,17 +52,18 @@ def initial_parameters(
 
 
 class Batches:
-    """Draws the documents of every step, epoch by epoch without replacement, per run's seed."""
+    """The documents (so many) of every step, epoch by epoch without replacement, per run's seed."""
 
     def __init__(
         self,
         rows: CountRows,
         seeds: Sequence[int],
         documents: int,
-        device: str = "cpu",
-        dtype: torch.dtype = torch.float32,
+        device="cpu",
+        dtype=torch.float32,
     ) -> None:
-        self.documents, self.device, self.first = documents, device, rows.first
+        self.documents, self.device = documents, device
+        self.first, self.count = rows.first, np.diff(rows.first)
         self.seeds, group = np.unique(np.asarray(seeds), return_inverse=True)
         self.group = to_device(group, device) if len(self.seeds) > 1 else None
         # The last row, without targets, pads the runs whose documents have fewer rows.
@@ -74,10 +72,12 @@ class Batches:
         self.log_keys = to_device(rows.keys, device).to(dtype).log()
         nothing = np.zeros((1, rows.keys.shape[1]), np.float32)
         self.targets = to_device(np.concatenate([rows.targets, nothing]), device).to(dtype)
-        self._order = lru_cache(maxsize=2 * len(self.seeds))(self._shuffle)
 
-    def _shuffle(self, seed: int, epoch: int) -> np.ndarray:
-        return generator("order of documents", seed, epoch).permutation(len(self.first) - 1)
+        @lru_cache(maxsize=2 * len(self.seeds))
+        def order(seed: int, epoch: int) -> np.ndarray:
+            return generator("order of documents", seed, epoch).permutation(len(rows.keys))
+
+        self._order = order
 
     def drawn(self, seed: int, step: int) -> np.ndarray:
         """Documents of one seed's step, int64 [documents]."""
@@ -85,14 +85,14 @@ class Batches:
         first = place * self.documents
         return self._order(int(seed), epoch)[first : first + self.documents]
 
-    def _rows_of(self, documents: np.ndarray) -> Tensor:
-        first, count = self.first[documents], self.first[documents + 1] - self.first[documents]
-        before = count.cumsum() - count
-        return torch.from_numpy(np.arange(count.sum()) + np.repeat(first - before, count))
-
     def __call__(self, step: int) -> Batch:
         """The batch of a step."""
-        drawn = [self._rows_of(self.drawn(seed, step)) for seed in self.seeds]
+        drawn = []  # rows of each seed
+        for seed in self.seeds:
+            documents = self.drawn(seed, step)
+            first, count = self.first[documents], self.count[documents]
+            rows = np.arange(count.sum()) + np.repeat(first - count.cumsum() + count, count)
+            drawn.append(torch.from_numpy(rows))
         row = pad_sequence(drawn, batch_first=True, padding_value=len(self.query) - 1)
         row = to_device(row, self.device)
         if self.group is not None:
@@ -136,18 +136,12 @@ def train_runs(
     frozen: Mapping[str, np.ndarray] = MappingProxyType({}),
     execution: Execution = Execution(),
 ) -> Trained:
-    """Train runs on masked documents.
+    """Train runs on masked documents; they have initial noise either all or none.
 
-    Args:
-        base: documents in a step, and most runs in one tensor program.
-        rows, runs: documents and runs; initial noise either for all runs or for none.
-        embedding, loss, steps: as of `model.losses`; updates.
-        observe: trained parameters -> tensors to keep.
-        observe_at: after how many updates; the end by default.
-        only: the one parameter that is there; else all but `frozen`, and b of `one_hot`, which the
-            authors freeze at 0.
-        frozen: matrices [D, D] that are given and not trained.
-        execution: where; its identity must say which documents and which training these are.
+    What `observe` makes of the trained parameters is kept after `observe_at` updates, by default at
+    the end. Trained is `only` one parameter, which then is the only one there is, or all but those
+    `frozen` at given [D, D], and b of `one_hot`, which the authors freeze at 0. The identity of
+    `execution` must say which documents and which training these are.
     """
     given = {name: to_device(W, execution.device).float() for name, W in frozen.items()}
 
@@ -158,24 +152,17 @@ def train_runs(
 
     def build(part: slice) -> Ensemble:
         chosen = runs[part]
-        seeds = [run.seed for run in chosen]
-        noise = None if chosen[0].noise is None else [run.noise for run in chosen]
-        random = RunRandom(seeds, execution.device)
+        of = {name: [getattr(run, name) for run in chosen] for name in Run.__annotations__}
+        noise = None if chosen[0].noise is None else of["noise"]
+        random = RunRandom(of["seed"], execution.device)
         start = initial_parameters(random, embedding, rows.keys.shape[1], noise)
         fixed = {*frozen, *["b"] * (embedding == "one_hot")}
         names = [only] if only else [name for name in start if name not in fixed]
-        optimizer = Optimizer(
-            [run.optimizer for run in chosen],
-            lr=[run.learning_rate for run in chosen],
-            weight_decay=[run.weight_decay for run in chosen],
-        )
-        return Ensemble(
-            {name: start[name] for name in names},
-            Batches(rows, seeds, base.batch, execution.device),
-            optimizer,
-            loss=loss_of,
-            labels=[run.label for run in chosen],
-        )
+        batches = Batches(rows, of["seed"], base.batch, execution.device)
+        rates = {"lr": of["learning_rate"], "weight_decay": of["weight_decay"]}
+        optimizer, labels = Optimizer(of["optimizer"], **rates), [run.label for run in chosen]
+        trained = {name: start[name] for name in names}
+        return Ensemble(trained, batches, optimizer, loss=loss_of, labels=labels)
 
     looks = {"observe": observe, "observe_at": tuple(observe_at) or (steps,), "loss_every": 10}
     return train_in_chunks(build, len(runs), base.chunk, steps, execution=execution, **looks)

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import pandas as pd
 
-from onelayer.ensemble import Trained
 from onelayer.ensemble.execution import Execution
 from onelayer.evidence.intervals import median, share
 from onelayer.settings import topic_structure_synthetic as blocks
@@ -25,15 +24,8 @@ LEAST_RUNS = 6  # fewer cannot tell a share from a half, even if they all agree
 VALUE_DONE, KEYS_BEGIN = 0.9, 1.1  # shares of W_V's maximum and of W_K's initial value
 
 
-def _together(one: blocks.StageModel) -> tuple:
-    """What runs of one training share."""
-    return one.embedding, one.loss, one.masked_attended
-
-
 def two_stages(
-    base: blocks.SyntheticTraining,
-    block: blocks.TwoStageSettings,
-    execution: Execution = Execution(),
+    base: blocks.SyntheticTraining, block: blocks.TwoStageSettings, execution=Execution()
 ) -> pd.DataFrame:
     """Norms of W_K, W_Q and W_V after every update, for the settings and the cells of the maps.
 
@@ -46,45 +38,40 @@ def two_stages(
         for one in block.settings
         for seed in range(one.seeds or block.seeds)
     ]
-    asked += [
-        ("map", one, Run(seed, one.optimizer, rate, noise=noise))
-        for one in block.maps
-        for noise in one.noises
-        for rate in one.learning_rates
-        for seed in range(block.map_seeds)
-    ]
-    order = {one.name: place for place, one in enumerate([*block.settings, *block.maps])}
-    asked.sort(key=lambda item: (*_together(item[1]), item[2].optimizer))
+    for one in block.maps:
+        cells = itertools.product(one.noises, one.learning_rates, range(block.map_seeds))
+        asked += [("map", one, Run(seed, one.optimizer, r, noise=n)) for n, r, seed in cells]
+
+    def together(item: tuple) -> tuple:
+        return item[1].embedding, item[1].loss, item[1].masked_attended
+
     parts = []
-    for kind, group in itertools.groupby(asked, lambda item: _together(item[1])):
-        items, (embedding, loss, attended) = list(group), kind
+    asked.sort(key=lambda item: (*together(item), item[2].optimizer))
+    for (embedding, loss, attended), group in itertools.groupby(asked, together):
+        items = list(group)
         of = {"concentration": block.concentration, "masked_attended": attended}
+        rows = draw(base.model, block.documents, block.N, "two stages", **of)
+        state = f"{embedding}-{loss}-{attended:d}"
         trained = train_runs(
-            base,
-            draw(base.model, block.documents, block.N, "two stages", **of),
-            [run for *_, run in items],
-            embedding,
-            loss,
-            block.steps,
+            *(base, rows, [run for *_, run in items], embedding, loss, block.steps),
             lambda p: {name: p[name].flatten(1).norm(dim=1) for name in NORMS},
             range(block.steps + 1),
-            execution=execution.part(f"{embedding}-{loss}-{attended:d}", kind),
+            execution=execution.part(state, (embedding, loss, attended)),
         )
-        parts += [_history(*item, trained, place) for place, item in enumerate(items)]
+        steps = np.array(trained.observed_at)
+        for place, (kind, one, run) in enumerate(items):
+            diverged = int(trained.diverged_at[place])
+            # What a run was frozen at is no norm of a training that went on.
+            went_on = (steps < diverged) | (diverged < 0)
+            norms = {key: trained.observed[key][:, place].double().numpy() for key in NORMS}
+            norms = {key: np.where(went_on, norm, np.nan) for key, norm in norms.items()}
+            of = dict(
+                zip(RUN, [kind, one.name, run.learning_rate, run.noise, run.seed], strict=True)
+            )
+            parts.append(pd.DataFrame(of | {"step": steps} | norms | {"diverged_at": diverged}))
+    order = {one.name: place for place, one in enumerate([*block.settings, *block.maps])}
     norms = pd.concat(parts, ignore_index=True)
     return norms.sort_values("name", key=lambda name: name.map(order), kind="stable")
-
-
-def _history(
-    kind: str, one: blocks.StageModel, run: Run, trained: Trained, place: int
-) -> pd.DataFrame:
-    steps, diverged = np.array(trained.observed_at), int(trained.diverged_at[place])
-    norms = {key: trained.observed[key][:, place].double().numpy() for key in NORMS}
-    if diverged >= 0:
-        # What a run was frozen at is no norm of a training that went on.
-        norms = {key: np.where(steps < diverged, norm, np.nan) for key, norm in norms.items()}
-    run_keys = dict(zip(RUN, [kind, one.name, run.learning_rate, run.noise, run.seed], strict=True))
-    return pd.DataFrame(run_keys | {"step": steps} | norms | {"diverged_at": diverged})
 
 
 def stage_times(norms: pd.DataFrame) -> pd.DataFrame:
@@ -100,25 +87,19 @@ def stage_times(norms: pd.DataFrame) -> pd.DataFrame:
         over its maximum), `in_order` (0 < t_V <= t_KQ: a W_V that starts large has no first stage),
         `diverged_at`. A diverged run has no times and is not in order.
     """
-    return pd.DataFrame(
-        dict(zip(RUN, keys, strict=True)) | _times(run)
-        for keys, run in norms.groupby(RUN, sort=False)
-    )
-
-
-def _times(run: pd.DataFrame) -> dict:
-    step, W_V, W_K = (run[name].to_numpy() for name in ("step", "W_V", "W_K"))
-    times = {"t_V": np.nan, "t_KQ": np.nan, "value_share_at_t_KQ": np.nan, "in_order": False}
-    times["diverged_at"] = int(run["diverged_at"].iloc[0])
-    if times["diverged_at"] >= 0:
-        return times
-    grown = np.flatnonzero(KEYS_BEGIN * W_K[0] <= W_K)
-    times["t_V"] = float(step[np.argmax(VALUE_DONE * W_V.max() <= W_V)])
-    if len(grown):
-        times["t_KQ"] = float(step[grown[0]])
-        times["value_share_at_t_KQ"] = float(W_V[grown[0]] / W_V.max())
-        times["in_order"] = bool(0 < times["t_V"] <= times["t_KQ"])
-    return times
+    rows = []
+    for keys, run in norms.groupby(RUN, sort=False):
+        times = {"t_V": np.nan, "t_KQ": np.nan, "value_share_at_t_KQ": np.nan, "in_order": False}
+        times["diverged_at"] = int(run["diverged_at"].iloc[0])
+        if times["diverged_at"] < 0:
+            step, W_V, W_K = (run[name].to_numpy() for name in ("step", "W_V", "W_K"))
+            times["t_V"] = float(step[np.argmax(VALUE_DONE * W_V.max() <= W_V)])
+            if len(grown := np.flatnonzero(KEYS_BEGIN * W_K[0] <= W_K)):
+                times["t_KQ"] = float(step[grown[0]])
+                times["value_share_at_t_KQ"] = float(W_V[grown[0]] / W_V.max())
+                times["in_order"] = bool(0 < times["t_V"] <= times["t_KQ"])
+        rows.append(dict(zip(RUN, keys, strict=True)) | times)
+    return pd.DataFrame(rows)
 
 
 def stage_rows(

@@ -1,0 +1,220 @@
+"""Optima of squared loss, not trained: W_V and E under uniform attention, then the attention.
+
+'Result: embeddings encode topic structure' and 'Stage 1 result: W_V encodes topic structure', with
+the theorems' gap: uniform attention makes the output linear in a document's key shares x, so the
+loss needs only two second moments of the documents. W_V has a closed form; E is found by L-BFGS.
+
+'Stage 2 simplification: tying attention scores', W_V being frozen at the optimum of stage 1: a word
+gives weight c1 to itself, c2 to other words of its topic and c3 to everything else, up to
+normalisation, so that only alpha = c2 / c3 and beta = c1 / c3 matter. Queries that show [MASK] have
+no topic and are not affected. 'Stage 2 result': at the optimum (v-1)/v alpha + beta/v lies in
+(lambda_1 tau, lambda_2 T).
+"""
+
+import itertools
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy.linalg import solve, solve_sylvester
+from scipy.optimize import minimize
+
+from onelayer.settings import topic_structure_synthetic as blocks
+from onelayer.topic_structure.synthetic.data import MASK, SPECIAL, CountRows, Vocabulary, draw
+
+# alpha and beta are looked for between exp(-6) and exp(6). An optimal beta may be 0, and the loss
+# need not depend on one of them: they end at the edge, or where they start.
+MOST = 6.0
+
+
+class Moments(NamedTuple):
+    """Means over masked positions: x the document's key shares, y the masked word, one-hot."""
+
+    xx: np.ndarray  # mean of x x^T, float64 [D, D]
+    xy: np.ndarray  # mean of x y^T, float64 [D, D], entry [key, word]
+
+
+def moments(rows: CountRows) -> Moments:
+    """Moments of masked documents, each weighted by its masked positions."""
+    x, y = rows.averages()
+    weight = y.sum(axis=1)
+    return Moments((x * weight[:, None]).T @ x / weight.sum(), x.T @ y / weight.sum())
+
+
+def ridge_value(moments: Moments, decay: float) -> np.ndarray:
+    """W_V that minimises mean |W_V x - y|^2 + decay / 2 |W_V|^2, in closed form, float64 [D, D].
+
+    `decay` is weight decay as PyTorch's SGD means it; 0 gives the optimum of least norm.
+    """
+    if decay == 0:
+        return np.linalg.lstsq(moments.xx, moments.xy, rcond=1e-10)[0].T
+    return solve(moments.xx + decay / 2 * np.eye(len(moments.xx)), moments.xy, assume_a="pos").T
+
+
+def ridge_embedding(moments: Moments, decay: float, d: int | None = None) -> np.ndarray:
+    """E = W_E^T W_E that minimises mean |E x - y|^2 + decay / 2 |W_E|^2, by L-BFGS, [D, D].
+
+    W_E has d rows, D by default. The loss is convex in the positive semidefinite E, where |W_E|^2
+    is tr E. Without that constraint its optimum solves a Sylvester equation; L-BFGS goes on from
+    the nearest semidefinite matrix, with fewer rows from the d eigenvectors that gain most.
+    """
+    xx, xy = moments
+    D = len(xx)
+    # A floor on the eigenvalues for ids that never occur, far below those that matter.
+    floor = xx + 1e-9 * np.eye(D)
+    E = solve_sylvester(floor, floor, xy + xy.T - decay / 2 * np.eye(D))
+    values, vectors = np.linalg.eigh((E + E.T) / 2)
+    start = np.sqrt(values.clip(1e-6))[:, None] * vectors.T
+    if d is not None and d < D:
+        gain = values.clip(0) * np.einsum("ik,ij,jk->k", vectors, xy + xy.T, vectors)
+        start = start[np.argsort(-gain)[:d]]
+
+    def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        W = flat.reshape(start.shape)
+        E = W.T @ W
+        Ex = E @ xx
+        value = (Ex * E).sum() - 2 * (E * xy).sum() + decay / 2 * (W * W).sum()
+        slope = Ex + Ex.T - xy - xy.T  # with respect to E
+        return value, (2 * W @ slope + decay * W).ravel()
+
+    options = {"maxiter": 5000, "maxfun": 10_000, "ftol": 1e-15, "gtol": 1e-9}
+    W = minimize(objective, start.ravel(), jac=True, method="L-BFGS-B", options=options).x
+    W = W.reshape(start.shape)
+    return W.T @ W
+
+
+def stage_one_optimum(vocabulary: Vocabulary, rows: CountRows) -> np.ndarray:
+    """W_V of stage 1 for masked documents, with its three block means as entries, [D, D].
+
+    The means over same-topic and different-topic pairs of words, and over the [MASK] column.
+    """
+    matrix, member = ridge_value(moments(rows), 0.0), vocabulary.membership
+    words = member.sum(1)
+    W = sum((matrix * block).sum() / block.sum() * block for block in pairs(vocabulary))
+    W[:, MASK] = matrix[:, MASK] @ words / words.sum() * words
+    return W
+
+
+def pairs(vocabulary: Vocabulary) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs of words of one topic, each word with itself too, and of two topics; [D, D] of 0, 1."""
+    member = vocabulary.membership
+    same = member @ member.T
+    return same, member.sum(1)[:, None] * member.sum(1) - same
+
+
+def gap(vocabulary: Vocabulary, matrix: np.ndarray) -> np.ndarray:
+    """Mean over same-topic pairs of words minus mean over different topics, of [..., D, D]."""
+    matrix = np.asarray(matrix, dtype=np.float64)
+    within, across = ((matrix * p).sum((-1, -2)) / p.sum() for p in pairs(vocabulary))
+    return within - across
+
+
+def theory_gap(words: blocks.TopicModelSettings) -> float:
+    """Both theorems' gap, 1 / (v (1 - (1 - p_c) p_m)): long documents, masked words are keys."""
+    return 1 / (words.v * (1 - (1 - words.p_c) * words.p_m))
+
+
+def theory_gap_hidden(v: int, visible: float) -> float:
+    """The gap where so many words are keys, on average, with START and END, but no masked ones."""
+    return (visible + 2) / visible / v
+
+
+def gap_at_length(words: blocks.TopicModelSettings, tau: int, N: int) -> float:
+    """The exact gap of the optimal W_V for documents of N words and tau topics.
+
+    The proportion p_m of the words is selected. Symmetry makes each contrast a of topics an
+    eigenvector of E[x x^T] and of E[x y^T]. So W_V scales it by E[(a x)(a y)] / E[(a x)^2], masked
+    words being keys.
+    """
+    p_c = words.p_c
+    # What two words at different places share of a contrast; a word shares 1 with itself.
+    s = (words.T - tau) / (tau * (words.T - 1))
+    k = max(round(words.p_m * N), 1)
+    plain = N - k
+    together = plain * (plain - 1) + 2 * plain * k * p_c + k * (k - 1) * p_c**2
+    squares = plain + k * (p_c + words.p_r) + together * s
+    products = p_c + (plain + (k - 1) * p_c) * s
+    return products * N / squares / words.v
+
+
+class TiedLoss:
+    """Squared loss of tied attention over masked documents, with its gradient.
+
+    The output for a word depends on its topic alone, so a row is T topic masses. Masked positions
+    are attended to. W_V, [D, D], is constant on blocks: `stage_one_optimum`.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, rows: CountRows, W_V: np.ndarray) -> None:
+        shows_word = rows.query >= SPECIAL
+        keys = rows.keys[rows.document[shows_word]].astype(np.float64)
+        query, targets = rows.query[shows_word], rows.targets[shows_word].astype(np.float64)
+        row, self.v = np.arange(len(query)), vocabulary.v
+        masses = keys @ vocabulary.membership  # [rows, T]
+        self.targets = targets @ vocabulary.membership
+        self.weight = targets.sum(1)
+        topic = vocabulary.topic[query]
+        self.same_word = keys[row, query]
+        self.same = masses[row, topic] - self.same_word
+        self.total = keys.sum(1)
+        first = SPECIAL + vocabulary.v * np.arange(vocabulary.T)
+        block = W_V[np.ix_(first, first)]  # [T of the output, T of the key]
+        mask_part = np.outer(keys[:, MASK], W_V[first, MASK])
+        self.plain = masses @ block.T + mask_part  # alpha = beta = 1
+        self.column = block.T[topic]  # what one more unit of the query's topic adds
+
+    def __call__(self, logs: np.ndarray) -> tuple[float, np.ndarray]:
+        """Loss and gradient at (log alpha, log beta)."""
+        alpha, beta = np.exp(logs)
+        more = (alpha - 1) * self.same + (beta - 1) * self.same_word
+        Z = self.total + more
+        f = (self.plain + more[:, None] * self.column) / Z[:, None]
+        residual = 2 * (self.weight[:, None] * self.v * f - self.targets)
+        loss = self.weight * (self.v * (f * f).sum(1) + 1) - 2 * (self.targets * f).sum(1)
+        slope = (residual * (self.column - f)).sum(1) / Z  # d loss / d more
+        n = self.weight.sum()
+        gradient = np.array([alpha * (slope @ self.same), beta * (slope @ self.same_word)])
+        return loss.sum() / n, gradient / n
+
+
+def optimal_attention(vocabulary: Vocabulary, rows: CountRows) -> dict[str, float]:
+    """`alpha` and `beta` of the least `TiedLoss`, by L-BFGS in their logarithms, and `ratio`."""
+    loss = TiedLoss(vocabulary, rows, stage_one_optimum(vocabulary, rows))
+    how = {"method": "L-BFGS-B", "bounds": [(-MOST, MOST)] * 2}
+    least = minimize(loss, np.zeros(2), jac=True, options={"ftol": 1e-14, "gtol": 1e-10}, **how)
+    alpha, beta = map(float, np.exp(least.x))
+    v = vocabulary.v
+    return {"alpha": alpha, "beta": beta, "ratio": (v - 1) / v * alpha + beta / v}
+
+
+def optimal_ratios(
+    words: blocks.TopicModelSettings,
+    block: blocks.StageTwoSettings,
+    over_T: blocks.RatioOverTSettings,
+    progress: Callable[..., Iterable] = iter,
+) -> pd.DataFrame:
+    """The optimal same-topic ratio over tau, in short and long documents, and over T.
+
+    Over T exactly the proportion p_m of the words is selected.
+
+    Returns:
+        Rows `documents` (short, long or over T), `T`, `tau`, `seed`, `alpha`, `beta`, `ratio`.
+    """
+    chosen = words.model_copy(update={"selection": "proportion"})
+    # what documents are called here and in their seeds; words, how many documents, their lengths
+    kinds = {
+        "short": ("stage two short", words, block.documents, block.N),
+        "long": ("stage two long", words, block.documents_long, block.N_long),
+        "over T": ("over T", chosen, over_T.documents, over_T.N),
+    }
+    points = [
+        *itertools.product(("short", "long"), [words.T], block.taus, range(block.seeds)),
+        *itertools.product(["over T"], over_T.T, over_T.taus, range(over_T.seeds)),
+    ]
+    results = []
+    for kind, T, tau, seed in progress(points):
+        use, model, documents, N = kinds[kind]
+        rows = draw(model.model_copy(update={"T": T}), documents, N, use, tau=tau, seed=seed)
+        keys = {"documents": kind, "T": T, "tau": tau, "seed": seed}
+        results.append(keys | optimal_attention(Vocabulary(T, words.v), rows))
+    return pd.DataFrame(results)
