@@ -18,6 +18,7 @@ POINT_KEYS = ["model", "p", "q", "point"]
 START_KEYS = ["model", "p", "q", "start", "sigma"]
 ALL = {"published": 1.0, "null": 0.5}  # theory says all flows; half of them would be no effect
 NONE = {"published": 0.0, "null": 0.5}
+NO_DRAWS = {"low": np.nan, "high": np.nan}  # a grid is no sample: its share has no interval
 # Of starts around a point, how many come back; the saddles on e = 0 have starts of both kinds.
 RETURNS = {"global minimum": ALL, "local minimum": ALL}
 RETURNS |= {"local maximum": NONE, "saddle, a e^2 = -1": NONE}
@@ -126,6 +127,7 @@ def every_flow(
         by = of_flows(start, theta, chain)
         by["global_area"] = {"value": by.pop("global_share")["value"], "n": start.shape[1]}
         del by["local_share"]  # an area is no share of independent draws
+        by["basin_agreement"] |= NO_DRAWS
         rows += keyed(START_KEYS, (PLANE, chain.p, chain.q, of, np.nan), by)
     for model, names, flows in ((PLANE, ["e", "w"], gaussian), (SPACE, ["e", "w", "a"], attention)):
         for (p, q, sigma), part in flows.groupby(["p", "q", "sigma"], sort=False):
@@ -141,8 +143,9 @@ def flows_together(table: pd.DataFrame) -> list[dict]:
     """All chains together, the largest error of all."""
     rows, on_grid = [], table["sigma"].isna()
     agrees = table["quantity"] == "basin_agreement"
-    for name, part in (("share_of_flows", on_grid), ("share_of_gaussian_flows", ~on_grid)):
-        rows.append({"model": PLANE, "quantity": name} | pooled(table[agrees & part]) | ALL)
+    grid, gaussian = pooled(table[agrees & on_grid]), pooled(table[agrees & ~on_grid])
+    for name, row in ("share_of_flows", grid | NO_DRAWS), ("share_of_gaussian_flows", gaussian):
+        rows.append({"model": PLANE, "quantity": name} | row | ALL)
     for quantity in ("energy_drift", "limit_point_error", "loss_error"):
         found = table[(table["model"] == PLANE) & (table["quantity"] == quantity)]
         row = {"value": found["value"].max(), "published": 0.0, "n": found["n"].sum()}
