@@ -41,8 +41,8 @@ class Claim(Block):
     place: str  # where the paper says it: theorem, section, figure
     table: str  # <folder>/<table> below results/tables
     row: Query  # pandas query that finds exactly one row of the table's CSV
-    kind: Literal["paper", "theory", "analogue"]  # the papers' own object; a theorem; a stand-in
-    rule: Literal["bound", "number", "direction", "effect"]  # `onelayer.evidence.verdicts.judge`
+    kind: Literal["paper", "theory", "analogue"] = "paper"  # its own object; theorem; stand-in
+    rule: Literal["bound", "number", "direction", "effect"] = "effect"  # `verdicts.judge`
     published: float | Literal["row"] | None = None  # what the paper prints; `row`: the row says it
     reference: str | None = None  # or a CSV file in workflow/reference,
     key: Query | None = None  # a pandas query that finds its row,
