@@ -98,7 +98,7 @@ def draw(board: pd.DataFrame) -> plt.Figure:
 
 
 with job(snakemake) as step:
-    files = [Path(file) for file in snakemake.input.tables]
+    files = [Path(file) for file in snakemake.input]
     tables = {f"{file.parent.name}/{file.stem}": read(file) for file in files}
     board = scoreboard(snakemake.params.claims, tables)
     readable = shown(board)
