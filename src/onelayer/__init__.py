@@ -17,7 +17,7 @@ _MODULES = {
     "probe_topic_structure": "probe",
     "OnelayerError": "errors",
 }
-_ENSEMBLE = "Ensemble Optimizer RunRandom Trained train train_in_chunks".split()
+_ENSEMBLE = ["Ensemble", "Optimizer", "RunRandom", "Trained", "train", "train_in_chunks"]
 _MODULES |= dict.fromkeys(_ENSEMBLE, "ensemble")
 __all__ = ["__version__", *_MODULES]
 

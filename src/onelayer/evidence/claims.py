@@ -15,8 +15,7 @@ from onelayer.evidence.verdicts import VERDICTS, holm, judge, p_value
 from onelayer.settings.block import Block, Title, describe
 
 # Of the scoreboard. `p_holm` and the verdict of all of a paper's claims together: Holm (1979).
-KEYS = ["paper", "claim", "place", "kind", "counted", "rule", "table", "row"]
-KEYS += ["verdict", "p_holm", "verdict_together"]
+KEYS = ["paper", "claim", "place", "kind", "counted", "rule", "table", "row", "verdict", "p_holm", "verdict_together"]
 # What is counted apart from what; the first three are of the papers' own objects.
 GROUPS = ["printed number", "theorem", "direction", "stand-in", "control"]
 OWN = GROUPS[:3]
@@ -75,12 +74,9 @@ class Claim(Block):
 
 
 def load(file: Path, tables: Collection[str], references: Path) -> list[dict]:
-    """The claims as plain values, each with its published number and what it is counted as.
+    """The claims of `claims.yaml` as plain values, with published number and `counted`.
 
-    Args:
-        file: `claims.yaml`.
-        tables: names of all tables that the workflow makes.
-        references: the folder of the published numbers.
+    Each must name one of `tables`; `references` is the folder of the published numbers.
 
     Raises:
         OnelayerError: one line that names the entry, and what is wrong with it.
@@ -90,10 +86,6 @@ def load(file: Path, tables: Collection[str], references: Path) -> list[dict]:
         entries = yaml.load(file.read_text("utf-8"), yaml.CSafeLoader)
     except yaml.YAMLError as error:
         raise OnelayerError(f"{file.name}: not YAML: {' '.join(str(error).split())}") from None
-    except OSError as error:
-        raise OnelayerError(f"{file}: {error.strerror}") from None
-    if not isinstance(entries, list):
-        raise OnelayerError(f"{file.name}: must be a list, found {type(entries).__name__}")
     claims, names = [], set()
     for place, entry in enumerate(entries, 1):
         words = str(entry.get("claim", ""))[:60] if isinstance(entry, dict) else ""
@@ -109,27 +101,20 @@ def load(file: Path, tables: Collection[str], references: Path) -> list[dict]:
         names.add((claim.paper, claim.claim))
         claims.append(claim.model_dump(exclude_none=True) | {"counted": claim.counted})
         if claim.reference:
-            claims[-1]["published"] = _published(named, claim, references / claim.reference)
+            published = references / claim.reference
+            if not published.is_file():
+                raise OnelayerError(f"{named}: the published numbers {published} do not exist")
+            row = one_row(f"{named}: {published.name}", pd.read_csv(published), claim.key) or {}
+            number = pd.to_numeric(row.get(claim.column), errors="coerce")
+            if pd.isna(number):
+                wanted = f"number in column {claim.column} where {claim.key}"
+                raise OnelayerError(f"{named}: {published.name} has no {wanted}")
+            claims[-1]["published"] = float(number)
     return claims
 
 
-def _published(named: str, claim: Claim, file: Path) -> float:
-    if not file.is_file():
-        raise OnelayerError(f"{named}: the published numbers {file} do not exist")
-    row = one_row(f"{named}: {file.name}", pd.read_csv(file), claim.key)
-    number = pd.to_numeric((row or {}).get(claim.column), errors="coerce")
-    if pd.isna(number):
-        wanted = f"number in column {claim.column} where {claim.key}"
-        raise OnelayerError(f"{named}: {file.name} has no {wanted}")
-    return float(number)
-
-
 def one_row(named: str, table: pd.DataFrame, query: str) -> dict | None:
-    """The row that a query finds; None for none.
-
-    Raises:
-        OnelayerError: it finds several, or asks for a column that is not there.
-    """
+    """The row that a query finds, or None; `OnelayerError` if it finds two, or no such column."""
     try:
         found = table.query(query, engine="python")
     except Exception as error:  # pandas has a dozen kinds
@@ -140,14 +125,9 @@ def one_row(named: str, table: pd.DataFrame, query: str) -> dict | None:
 
 
 def scoreboard(claims: Sequence[Mapping], tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Every claim with the row that decides it and its verdict, as a tidy table.
+    """Every claim (of `load`) with the row that decides it and its verdict: tidy, by `KEYS`.
 
-    Args:
-        claims: as `load` returns them.
-        tables: tidy tables by name; a claim whose table or row is not there is `not run`.
-
-    Returns:
-        `KEYS` and `onelayer.evidence.tables.VALUE_COLUMNS`.
+    A claim whose table or row is not there is `not run`.
     """
     board = tidy([_judged(claim, tables.get(claim["table"])) for claim in claims], KEYS)
     board["p_holm"] = board.groupby("paper")["p_holm"].transform(lambda p: holm(p.to_numpy()))
@@ -157,7 +137,6 @@ def scoreboard(claims: Sequence[Mapping], tables: Mapping[str, pd.DataFrame]) ->
 
 
 def _judged(claim: Mapping, table: pd.DataFrame | None) -> dict:
-    """A claim, the numbers of its row, and the verdict."""
     named = f"claims.yaml ({claim['claim'][:60]}): {claim['table']}"
     row = None if table is None else one_row(named, table, claim["row"])
     own = row or {}

@@ -43,14 +43,7 @@ def tidy(rows: Sequence[dict] | pd.DataFrame, keys: Sequence[str]) -> pd.DataFra
 
 
 def write(
-    table: pd.DataFrame,
-    csv: Path,
-    md: Path,
-    tex: Path,
-    *,
-    title: str,
-    shown: pd.DataFrame | None = None,
-    notes: Sequence[str] = (),
+    table: pd.DataFrame, csv: Path, md: Path, tex: Path, *, title: str, shown=None, notes=()
 ) -> None:
     """Write a tidy table as CSV, and what readers see of it (`shown`) as Markdown and LaTeX.
 
@@ -59,7 +52,11 @@ def write(
     """
     # Nine significant digits: more than any interval needs, and the same text on every run.
     table.to_csv(csv, index=False, float_format="%.9g", lineterminator="\n")
-    shown = _row_by_row(table) if shown is None else shown
+    if shown is None:
+        keys = table.columns[: table.columns.get_loc("quantity") + 1]
+        numbers = zip(table["value"], table["low"], table["high"], strict=True)
+        texts = table[keys].astype(object).fillna(EMPTY).astype(str)
+        shown = texts.assign(**{"value [95%]": [interval(*n, 3) for n in numbers]})
     lines = [f"# {markdown(title)}", "", markdown_table(shown), ""]
     lines += [*(f"- {markdown(note)}" for note in notes), ""]
     md.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
@@ -78,14 +75,6 @@ def read(csv: Path) -> pd.DataFrame:
     return table.fillna({"state": ""})
 
 
-def _row_by_row(table: pd.DataFrame) -> pd.DataFrame:
-    """A tidy table for readers: keys, quantity, the number with its interval."""
-    keys = table.columns[: table.columns.get_loc("quantity") + 1]
-    numbers = zip(table["value"], table["low"], table["high"], strict=True)
-    texts = table[keys].astype(object).fillna(EMPTY).astype(str)
-    return texts.assign(**{"value [95%]": [interval(*n, 3) for n in numbers]})
-
-
 def number(value: float, digits: int = 2) -> str:
     """A number for readers, 0 without a sign; a dash where there is none."""
     return EMPTY if value is None or math.isnan(value) else f"{value:z.{digits}f}"
@@ -98,14 +87,10 @@ def interval(value: float, low: float, high: float, digits: int = 2) -> str:
     return f"{number(value, digits)} [{number(low, digits)}, {number(high, digits)}]"
 
 
-# What would begin a cell, an element or a link in the middle of a text.
-_MARKUP = re.compile(r"\\|\||<(?=[A-Za-z/!?])|\](?=[(\[:])")
-
-
 def markdown(text: object) -> str:
     """Text as Markdown shows it, in one line: no cell, element or link begins in it."""
-    plain = " ".join(str(text).split())
-    return _MARKUP.sub(lambda match: "&lt;" if match[0] == "<" else f"\\{match[0]}", plain)
+    plain = re.sub("<(?=[A-Za-z/!?])", "&lt;", " ".join(str(text).split()))
+    return re.sub(r"(\\|\||\](?=[(\[:]))", r"\\\1", plain)
 
 
 def markdown_table(table: pd.DataFrame) -> str:
@@ -118,9 +103,8 @@ _LATEX = {symbol: f"\\{symbol}" for symbol in "&%$#_{}"}
 _LATEX |= {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 _LATEX |= {"−": "$-$", "–": "--", "×": r"$\times$", "≥": r"$\geq$", "≤": r"$\leq$", "±": r"$\pm$"}
 _LATEX |= {"≈": r"$\approx$", "²": "$^2$", "₀": "$_0$"}
-_GREEK = {"γ": "gamma", "δ": "delta", "ε": "varepsilon", "η": "eta", "λ": "lambda"}
-_GREEK |= {"σ": "sigma", "τ": "tau"}
-_LATEX |= {letter: f"$\\{name}$" for letter, name in _GREEK.items()}
+_GREEK = zip("γδεηλστ", ["gamma", "delta", "varepsilon", "eta", "lambda", "sigma", "tau"], strict=True)
+_LATEX |= {letter: f"$\\{name}$" for letter, name in _GREEK}
 
 
 def _latex(text: object) -> str:
