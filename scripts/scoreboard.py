@@ -34,9 +34,8 @@ def digits(row: pd.Series) -> int:
     """Digits behind the point: two of the interval's half, between 2 and 5."""
     half = (row["high"] - row["low"]) / 2
     size = half if half > 0 else abs(row["value"]) / 100
-    if math.isnan(size) or math.isinf(size) or size == 0:
-        return 2
-    return min(max(1 - math.floor(math.log10(size)), 2), 5)
+    known = math.isfinite(size) and size > 0
+    return min(max(1 - math.floor(math.log10(size)), 2), 5) if known else 2
 
 
 def shown(board: pd.DataFrame) -> pd.DataFrame:

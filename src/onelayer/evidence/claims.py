@@ -15,7 +15,19 @@ from onelayer.evidence.verdicts import VERDICTS, holm, judge, p_value
 from onelayer.settings.block import Block, Title, describe
 
 # Of the scoreboard. `p_holm` and the verdict of all of a paper's claims together: Holm (1979).
-KEYS = ["paper", "claim", "place", "kind", "counted", "rule", "table", "row", "verdict", "p_holm", "verdict_together"]
+KEYS = [
+    "paper",
+    "claim",
+    "place",
+    "kind",
+    "counted",
+    "rule",
+    "table",
+    "row",
+    "verdict",
+    "p_holm",
+    "verdict_together",
+]
 # What is counted apart from what; the first three are of the papers' own objects.
 GROUPS = ["printed number", "theorem", "direction", "stand-in", "control"]
 OWN = GROUPS[:3]

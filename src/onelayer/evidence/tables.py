@@ -103,7 +103,9 @@ _LATEX = {symbol: f"\\{symbol}" for symbol in "&%$#_{}"}
 _LATEX |= {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 _LATEX |= {"−": "$-$", "–": "--", "×": r"$\times$", "≥": r"$\geq$", "≤": r"$\leq$", "±": r"$\pm$"}
 _LATEX |= {"≈": r"$\approx$", "²": "$^2$", "₀": "$_0$"}
-_GREEK = zip("γδεηλστ", ["gamma", "delta", "varepsilon", "eta", "lambda", "sigma", "tau"], strict=True)
+_GREEK = zip(
+    "γδεηλστ", ["gamma", "delta", "varepsilon", "eta", "lambda", "sigma", "tau"], strict=True
+)
 _LATEX |= {letter: f"$\\{name}$" for letter, name in _GREEK}
 
 
