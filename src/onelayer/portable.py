@@ -75,10 +75,8 @@ def check_libraries() -> None:
             kernels[library["filepath"]] = (library.get("architecture"), "Haswell")
     for name, (actual, wanted) in kernels.items():
         if actual != wanted:
-            raise OnelayerError(
-                f"portable: {name} takes kernels for {actual}, whatever its switch says: another "
-                "build than that of requirements.lock?"
-            )
+            what = f"{name} takes kernels for {actual}, whatever its switch says"
+            raise OnelayerError(f"portable: {what}: another build than requirements.lock's?")
 
 
 def use_kernels(torch) -> None:
@@ -124,10 +122,8 @@ def _function(torch, name, form):
     def apply(x, *, out=None):
         if x.dtype not in floats or (out is not None and out.dtype != x.dtype):
             return theirs(x, **({} if out is None else {"out": out}))
-        if form.endswith("_"):
-            out = x
-        elif out is None:
-            out = torch.empty_like(x)
+        if out is None:
+            out = x if form.endswith("_") else torch.empty_like(x)
         elif out.shape != x.shape:
             out.resize_(x.shape)
         with np.errstate(all="ignore"):
@@ -144,6 +140,5 @@ def _kept(torch, name):
     return lambda *arguments, **named: kernel.call_boxed(cpu, *arguments, **named)
 
 
-def _plain(tensor):
-    """A tensor's memory as an array."""
+def _plain(tensor):  # its memory as an array
     return tensor.detach().resolve_conj().resolve_neg().numpy()

@@ -15,19 +15,8 @@ from onelayer.evidence.verdicts import VERDICTS, holm, judge, p_value
 from onelayer.settings.block import Block, Title, describe
 
 # Of the scoreboard. `p_holm` and the verdict of all of a paper's claims together: Holm (1979).
-KEYS = [
-    "paper",
-    "claim",
-    "place",
-    "kind",
-    "counted",
-    "rule",
-    "table",
-    "row",
-    "verdict",
-    "p_holm",
-    "verdict_together",
-]
+KEYS = ["paper", "claim", "place", "kind", "counted", "rule", "table", "row"]
+KEYS += ["verdict", "p_holm", "verdict_together"]
 # What is counted apart from what; the first three are of the papers' own objects.
 GROUPS = ["printed number", "theorem", "direction", "stand-in", "control"]
 OWN = GROUPS[:3]
@@ -169,7 +158,6 @@ def _judged(claim: Mapping, table: pd.DataFrame | None) -> dict:
 
 def counts(board: pd.DataFrame, by: str) -> pd.DataFrame:
     """How many claims have which verdict, by a column of the scoreboard, [by, verdicts]."""
-    counted = pd.crosstab(board[by], board["verdict"])
+    counted = pd.crosstab(board[by], board["verdict"]).reindex(columns=VERDICTS, fill_value=0)
     order = GROUPS if by == "counted" else board[by].unique()
-    counted = counted.reindex([name for name in order if name in counted.index])
-    return counted.reindex(columns=list(VERDICTS), fill_value=0)
+    return counted.loc[[name for name in order if name in counted.index]]

@@ -25,7 +25,7 @@ DIVERGING = "RdBu_r"
 SEQUENTIAL = "viridis"
 WIDTH = 7.0  # inches: a page's text width
 COLUMN = 3.5  # inches: one of its two columns, for figures of one panel
-MIDDLE = 5.0  # inches: for figures of a few panels, whose letters stay readable in one column
+MIDDLE = 5.0  # inches: for a few panels, whose letters stay readable in one column
 
 
 def plain(text: object) -> str:
@@ -55,14 +55,11 @@ def save(figure: Figure, pdf: Path, png: Path) -> None:
 
 
 def few_colours(pixels: np.ndarray) -> tuple[np.ndarray, list[int]]:
-    """Pixels `[..., RGB]` in white and 254 other colours: the place of each, and 768 numbers.
-
-    Colours are weighted by the root of how often they occur: colour bars stay smooth.
-    """
+    """Pixels `[..., RGB]` in white and 254 colours: the place of each, and 768 numbers."""
     packed = pixels.astype(np.uint32) @ np.array([1 << 16, 1 << 8, 1], np.uint32)
     distinct, which, counts = np.unique(packed, return_inverse=True, return_counts=True)
     colours = (distinct[:, None] >> np.array([16, 8, 0]) & 255).astype(np.uint8)
-    often = np.ceil(np.sqrt(counts)).astype(int)
+    often = np.ceil(np.sqrt(counts)).astype(int)  # the root: colour bars stay smooth
     sample = Image.fromarray(np.repeat(colours, often, axis=0)[None])
     palette = [255, 255, 255, *sample.quantize(254, kmeans=2).getpalette()]
     # Pillow's own search for the nearest is coarse: what is white turns grey.

@@ -23,8 +23,8 @@ def _estimate(value: float, low: float, high: float, n: int) -> dict[str, float]
 def mean(values: ArrayLike, least: float = -math.inf, most: float = math.inf) -> dict[str, float]:
     """The mean of independent runs, [n], with Student's interval: `value`, `low`, `high`, `n`.
 
-    One run has no interval (NaN). `least` and `most` are the quantity's own limits, such as 0 and 1
-    of a share: the interval is cut there. A NaN among the values makes all three NaN.
+    One run has no interval (NaN); it is cut at `least` and `most`, the quantity's own limits, such
+    as 0 and 1 of a share. A NaN among the values makes all three NaN.
     """
     values = np.asarray(values, dtype=np.float64)
     if not (n := len(values)):
@@ -77,9 +77,8 @@ def share(successes: int, n: int) -> dict[str, float]:
 def median(values: Column) -> dict[str, float]:
     """The median of independent runs with an interval that assumes no distribution.
 
-    From the k-th smallest to the k-th largest value, with the largest k for which fewer than k of n
-    runs fall below the median with a chance of at most 2.5%: up to five runs have none. What never
-    came is infinite.
+    From the k-th smallest to the k-th largest, with the largest k for which fewer than k of n runs
+    fall below the median with a chance of at most 2.5%; none of five. What never came is infinite.
     """
     ordered, n = np.sort(values), len(values)
     if not n:

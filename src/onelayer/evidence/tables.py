@@ -13,12 +13,10 @@ import pandas as pd
 
 from onelayer.errors import OnelayerError
 
-# A number and the ends of its 95% interval; the independent runs behind that interval; what the
-# paper prints; the value of no effect, where it is measured; and what keeps the number from being
-# judged: "not reached", "undecided" (as with too few runs for an interval) or "".
+# A number and its 95% interval, the independent runs behind that, the paper's number, the measured
+# value of no effect, and what keeps it from being judged: "not reached", "undecided" or "".
 VALUE_COLUMNS = ["quantity", "value", "low", "high", "n", "published", "null", "state"]
-# Of tables that have them: where 95% of the null's draws lie, which is no part of the number's
-# interval, and how far from `published` still counts as it.
+# Of some tables: where 95% of the null's draws lie, and how far from `published` counts as it.
 EXTRA_COLUMNS = ["null_low", "null_high", "tolerance"]
 NUMBERS = [*VALUE_COLUMNS[1:-1], *EXTRA_COLUMNS]
 EMPTY = "–"  # for readers
@@ -27,10 +25,7 @@ EMPTY = "–"  # for readers
 def tidy(rows: Sequence[dict] | pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     """Rows as a table of keys and `VALUE_COLUMNS`; what a row does not give is NaN, or "".
 
-    `EXTRA_COLUMNS` are there where a row gives them.
-
-    Raises:
-        ValueError: a row has another column.
+    `EXTRA_COLUMNS` are there where a row gives them; for another column `ValueError`.
     """
     table = pd.DataFrame(rows)
     extra = [name for name in EXTRA_COLUMNS if name in table and name not in keys]
@@ -64,11 +59,7 @@ def write(
 
 
 def read(csv: Path) -> pd.DataFrame:
-    """Read a tidy table back. Only an empty cell is missing: a word such as 'null' stays one.
-
-    Raises:
-        OnelayerError: it lacks one of `VALUE_COLUMNS`.
-    """
+    """Read a tidy table back, or `OnelayerError`; only an empty cell is missing, not 'null'."""
     table = pd.read_csv(csv, keep_default_na=False, na_values=[""], dtype={"state": str})
     if missing := ", ".join(column for column in VALUE_COLUMNS if column not in table):
         raise OnelayerError(f"{csv}: no column {missing}; is it a table of this project?")
@@ -103,14 +94,11 @@ _LATEX = {symbol: f"\\{symbol}" for symbol in "&%$#_{}"}
 _LATEX |= {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 _LATEX |= {"−": "$-$", "–": "--", "×": r"$\times$", "≥": r"$\geq$", "≤": r"$\leq$", "±": r"$\pm$"}
 _LATEX |= {"≈": r"$\approx$", "²": "$^2$", "₀": "$_0$"}
-_GREEK = zip(
-    "γδεηλστ", ["gamma", "delta", "varepsilon", "eta", "lambda", "sigma", "tau"], strict=True
-)
-_LATEX |= {letter: f"$\\{name}$" for letter, name in _GREEK}
+_LATEX |= {"γ": r"$\gamma$", "δ": r"$\delta$", "ε": r"$\varepsilon$", "η": r"$\eta$"}
+_LATEX |= {"λ": r"$\lambda$", "σ": r"$\sigma$", "τ": r"$\tau$"}
 
 
 def _latex(text: object) -> str:
-    """Text as LaTeX sets it, in one line."""
     return " ".join(str(text).split()).translate(str.maketrans(_LATEX))
 
 

@@ -29,6 +29,10 @@ VERDICTS = {
 TENTH = 0.1  # an effect below this share of the published one is negligible
 
 
+def _near(claim: Mapping) -> float:  # an effect at most so large is next to none
+    return claim.get("matters", 0) if claim["rule"] == "direction" else TENTH
+
+
 def judge(row: Mapping | None, claim: Mapping) -> str:
     """The verdict on a claim, one of `VERDICTS`.
 
@@ -95,11 +99,6 @@ def _null_and_unit(row: Mapping, claim: Mapping) -> tuple[float, float]:
     if claim["rule"] == "direction":
         return null, claim["side"]
     return null, claim["unit"] if "unit" in claim else claim["published"] - null
-
-
-def _near(claim: Mapping) -> float:
-    """An effect at most so large is next to none."""
-    return claim.get("matters", 0) if claim["rule"] == "direction" else TENTH
 
 
 def p_value(row: Mapping | None, claim: Mapping, verdict: str) -> float:

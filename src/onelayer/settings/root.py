@@ -18,8 +18,6 @@ from onelayer.settings.scan_snap import ScanSnapSettings
 from onelayer.settings.topic_structure import TopicStructureSettings
 from onelayer.settings.topics import TopicSettings
 
-MOST_LINES = 5  # faults named at once
-
 
 class Settings(Block):
     """Everything that `config.yaml` and its overlays may say."""
@@ -51,13 +49,11 @@ class Settings(Block):
     @pydantic.model_validator(mode="after")
     def _names_are_known(self) -> Self:
         of = self.topic_structure
+        pretrained = {name for name, model in self.models.items() if model.source == "pretrain"}
         named = {key: (names, self.corpora) for key, names in self.texts.items()} | {
             "topic_structure.wikipedia.models": (of.wikipedia.models, self.models),
             "topic_structure.wikipedia.reading.models": (of.wikipedia.reading.models, self.models),
-            "topic_structure.wikipedia.inputs.models": (
-                of.wikipedia.inputs.models,
-                {name for name, model in self.models.items() if model.source == "pretrain"},
-            ),
+            "topic_structure.wikipedia.inputs.models": (of.wikipedia.inputs.models, pretrained),
             "topic_structure.sensitivity.models": (of.sensitivity.models, self.models),
             "topics.words.single_piece_in": (self.topics.words.single_piece_in, self.models),
         }
@@ -80,10 +76,8 @@ class Settings(Block):
         longest, most = self.pretraining.size.longest, self.probe.attention.max_tokens
         for name in [*wikipedia.models, *arms, *self.topic_structure.sensitivity.models]:
             if self.models[name].source == "pretrain" and most > longest:
-                raise ValueError(
-                    f"probe.attention.max_tokens: {most}; {name} reads at most "
-                    f"pretraining.size.longest tokens, {longest}"
-                )
+                limit = f"reads at most pretraining.size.longest tokens, {longest}"
+                raise ValueError(f"probe.attention.max_tokens: {most}; {name} {limit}")
         return self
 
 
@@ -96,10 +90,9 @@ def _on_gpu(part: object, *path: str) -> Iterator[str]:
 
 
 def load(config: Mapping) -> Settings:
-    """The settings, or one line for each fault and exit code 1."""
+    """The settings, or one line for each of the first five faults and exit code 1."""
     try:
         return Settings.model_validate(dict(config))
     except pydantic.ValidationError as error:
         lines = [f"config: {describe(problem, config)}" for problem in error.errors()]
-    more = [f"config: and {len(lines) - MOST_LINES} more"] if len(lines) > MOST_LINES else []
-    sys.exit("\n".join([*lines[:MOST_LINES], *more]))
+    sys.exit("\n".join([*lines[:5], *([f"config: and {len(lines) - 5} more"] * (len(lines) > 5))]))
