@@ -2,12 +2,13 @@
 
 import argparse
 import functools
-import importlib.util
 import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 from onelayer.errors import OnelayerError
@@ -37,13 +38,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     probe.add_argument("--cores", default="all", help="for topics that are not there yet")
 
     compare = commands.add_parser("compare", help="a run's tables beside the reference run's")
-    compare.set_defaults(run=_compare)
+    compare.set_defaults(run=lambda **given: import_module("onelayer.compare").compare(**given))
     compare.add_argument("results", nargs="?", **folder)
     compare.add_argument("--reference", type=Path, default=ROOT / "docs/reference")
     compare.add_argument("--verbose", action="store_true", help="name every row that moved")
 
     crate = commands.add_parser("crate", help="one zip of a run to hand on, an RO-Crate")
-    crate.set_defaults(run=_crate)
+    crate.set_defaults(run=lambda **given: import_module("onelayer.crate").crate(**given))
     crate.add_argument("results", nargs="?", **folder)
     crate.add_argument("--to", type=Path, help="the zip; default: results.crate.zip")
 
@@ -56,19 +57,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     return 0
-
-
-# Each command loads what it needs, no more.
-def _compare(**options) -> str:
-    from onelayer.compare import compare
-
-    return compare(**options)
-
-
-def _crate(**options) -> str:
-    from onelayer.crate import crate
-
-    return crate(**options)
 
 
 def _documents(text: str) -> int:
@@ -105,9 +93,9 @@ def _name(checkpoint: str) -> str:
 
 def _folder(checkpoint: str, to: Path) -> Path:
     """A checkpoint's folder, which can be probed; of a hub's it is fetched into one below `to`."""
-    path, (name, at, commit) = Path(checkpoint).expanduser(), checkpoint.rpartition("@")
     from onelayer.text.models.gather import check_folder, copy_checkpoint
 
+    path, (name, at, commit) = Path(checkpoint).expanduser(), checkpoint.rpartition("@")
     if path.is_dir():
         check_folder(path)
         return path
@@ -139,7 +127,7 @@ def _make_topics(results: Path, corpus: str, cores: str) -> None:
     words = f"topics/{corpus}/kept_words.parquet"
     if (results / words).is_file():
         return
-    if results.name != "results" or not importlib.util.find_spec("snakemake"):
+    if results.name != "results" or not find_spec("snakemake"):
         raise OnelayerError(f"{results}: no topics of {corpus} here; `make quick` makes some")
     command = [sys.executable, "-m", "snakemake", "--snakefile", ROOT / "Snakefile"]
     command += ["--directory", results.absolute().parent, "--cores", cores]

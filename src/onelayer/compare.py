@@ -17,18 +17,14 @@ only one: the other run has no value"""
 
 
 def compare(results: Path, reference: Path, verbose: bool = False) -> str:
-    """What became of each row of two runs' tables, counted, and the verdicts that changed.
-
-    Raises:
-        OnelayerError: one of them has no tables, or they have none in common.
-    """
-    ours, theirs = (
-        {f"{file.parent.name}/{file.stem}": file for file in folder.glob("tables/*/*.csv")}
-        for folder in (results, reference)
-    )
-    for folder, tables in ((results, ours), (reference, theirs)):
+    """What became of each row of two runs' tables, counted, and the verdicts that changed."""
+    runs = []
+    for folder in (results, reference):
+        tables = {f"{file.parent.name}/{file.stem}": file for file in folder.glob("tables/*/*.csv")}
         if not tables:
             raise OnelayerError(f"{folder}: no tables here; `make results` makes them")
+        runs.append(tables)
+    ours, theirs = runs
     names = sorted(ours.keys() & theirs.keys() - {SCOREBOARD})
     if not names:
         raise OnelayerError(f"{results} and {reference} have no table in common")

@@ -32,19 +32,13 @@ DESCRIPTION = """Experiments on how one-layer transformers learn, beside the pub
 Text quoted from corpora is under the licences of these."""
 
 
-def crate(results: Path, to: Path | None = None, root: Path = ROOT) -> str:
-    """Write the zip, `<results>.crate.zip` unless `to` says otherwise; returns what was written.
-
-    Raises:
-        OnelayerError: the run is not whole, or the code is no checkout.
-    """
+def crate(results: Path, to: Path | None = None) -> str:
+    """Write the zip, by default `<results>.crate.zip`; `OnelayerError` if the run is not whole."""
     for needed in (results / "index.md", results / "settings.yaml"):
         if not needed.is_file():
             raise OnelayerError(f"{needed} does not exist; `make results` makes it")
-    if not (root / "Snakefile").is_file():
-        raise OnelayerError(f"{root}: no Snakefile here; a crate is made in a checkout")
-    made, code = _found(results, RESULTS), _found(root, CODE)
-    places = {file: file.relative_to(root).as_posix() for file in code}
+    made, code = _found(results, RESULTS), _found(ROOT, CODE)
+    places = {file: file.relative_to(ROOT).as_posix() for file in code}
     places |= {file: f"results/{file.relative_to(results).as_posix()}" for file in made}
     times = [datetime.fromtimestamp(file.stat().st_mtime, UTC) for file in made]
     to = to or results.with_name(f"{results.name}.crate.zip")

@@ -84,11 +84,10 @@ def use_kernels(torch) -> None:
 
     Products of matrices are then OpenBLAS's: for a named core type the same machine code on every
     processor. Fused attention would call MKL from within: attention is made of products instead.
-    All is registered at torch's dispatcher, below autograd.
     """
     if _replaced:
         return
-    library = torch.library.Library("aten", "IMPL")
+    library = torch.library.Library("aten", "IMPL")  # torch's dispatcher, below autograd
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that a kernel is replaced, as it is meant to be
         for name in PRODUCTS:
@@ -134,7 +133,6 @@ def _function(torch, name, form):
 
 
 def _kept(torch, name):
-    """The kernel that torch has, for what numpy does not take."""
     kernel = torch.library.get_kernel(f"aten::{name}", "CPU")
     cpu = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
     return lambda *arguments, **named: kernel.call_boxed(cpu, *arguments, **named)
