@@ -2,8 +2,8 @@
 
 Numerical libraries choose their kernels by the processor, and other kernels add in another order.
 The switches tell each which to take; the Snakefile sets them and scripts inherit them. What MKL
-does not do portably, or slowly, torch takes from numpy (docs/reproducibility.md). Both are taken
-as they are loaded, never imported here, because most steps need neither.
+does not do portably, or slowly, torch takes from numpy (docs/reproducibility.md). Neither is
+imported here, because most steps need neither.
 """
 
 import os
@@ -54,10 +54,9 @@ def check_processor(cpuinfo: Path, machine: str) -> None:
     """Refuse a processor without AVX2 and FMA; without the file `cpuinfo` the machine decides."""
     if machine not in ("x86_64", "AMD64"):
         raise OnelayerError(f"portable: needs an x86-64 processor, found {machine}")
-    text = cpuinfo.read_text(encoding="utf-8") if cpuinfo.is_file() else "flags : avx2 fma"
-    flags = next((li for li in text.splitlines() if li.startswith("flags")), "").split()
+    words = cpuinfo.read_text(encoding="utf-8").split() if cpuinfo.is_file() else ["avx2", "fma"]
     for instruction in ("avx2", "fma"):
-        if instruction not in flags:
+        if instruction not in words:
             raise OnelayerError(f"portable: needs a processor with {instruction}; this has none")
 
 

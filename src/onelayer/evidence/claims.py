@@ -126,10 +126,7 @@ def one_row(named: str, table: pd.DataFrame, query: str) -> dict | None:
 
 
 def scoreboard(claims: Sequence[Mapping], tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Every claim (of `load`) with the row that decides it and its verdict: tidy, by `KEYS`.
-
-    A claim whose table or row is not there is `not run`.
-    """
+    """Every claim (of `load`) with its row and its verdict, tidy; `not run` where none is."""
     board = tidy([_judged(claim, tables.get(claim["table"])) for claim in claims], KEYS)
     board["p_holm"] = board.groupby("paper")["p_holm"].transform(lambda p: holm(p.to_numpy()))
     kept = board["verdict"].where(board["p_holm"] <= 0.05, "undecided")

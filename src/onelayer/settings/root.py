@@ -37,12 +37,11 @@ class Settings(Block):
     def texts(self) -> dict[str, list[str]]:
         """Names of the corpora that are read, by the key that names them."""
         of, text = self.topic_structure, self.scan_snap.language_model
-        trainings = [training.corpus or text.corpus for training in text.trainings]
         return {
             "topic_structure.wikipedia.corpus": [of.wikipedia.corpus],
             "topic_structure.sensitivity.corpus": [of.sensitivity.corpus or of.wikipedia.corpus],
             "scan_snap.language_model.corpus": [text.corpus],
-            "scan_snap.language_model.trainings": trainings,
+            "scan_snap.language_model.trainings": [t.corpus or text.corpus for t in text.trainings],
             "pretraining.corpus": [self.pretraining.corpus],
         }
 
@@ -68,11 +67,11 @@ class Settings(Block):
     def _values_go_together(self) -> Self:
         if self.portable and (key := next(_on_gpu(self), None)):
             raise ValueError(f"{key}: cuda; a portable run computes on the CPU (cpu or auto)")
-        wikipedia, of_inputs = self.topic_structure.wikipedia, "topic_structure.wikipedia.inputs"
+        wikipedia = self.topic_structure.wikipedia
         arms = wikipedia.inputs.models
         if arms and not any(self.models[name].inputs for name in arms):
-            found = ", ".join(arms)
-            raise ValueError(f"{of_inputs}.models: at least one must have `inputs`, found {found}")
+            found = f"at least one must have `inputs`, found {', '.join(arms)}"
+            raise ValueError(f"topic_structure.wikipedia.inputs.models: {found}")
         longest, most = self.pretraining.size.longest, self.probe.attention.max_tokens
         for name in [*wikipedia.models, *arms, *self.topic_structure.sensitivity.models]:
             if self.models[name].source == "pretrain" and most > longest:
