@@ -34,17 +34,16 @@ def digits(row: pd.Series) -> int:
     """Digits behind the point: two of the interval's half, between 2 and 5."""
     half = (row["high"] - row["low"]) / 2
     size = half if half > 0 else abs(row["value"]) / 100
-    if math.isnan(size) or math.isinf(size) or size == 0:
-        return 2
-    return min(max(1 - math.floor(math.log10(size)), 2), 5)
+    known = math.isfinite(size) and size > 0
+    return min(max(1 - math.floor(math.log10(size)), 2), 5) if known else 2
 
 
 def shown(board: pd.DataFrame) -> pd.DataFrame:
     """The scoreboard for readers."""
-    board = board.reindex(columns=[*board, *{"null_low", "null_high"} - {*board}])
+    ours, null = ["value", "low", "high"], ["null", "null_low", "null_high"]
+    board = board.reindex(columns=[*board, *{*null} - {*board}])
     texts = board[["paper", "claim", "place", "kind"]].rename(columns={"place": "where"})
     rows = [(row, digits(row)) for _, row in board.iterrows()]
-    ours, null = ["value", "low", "high"], ["null", "null_low", "null_high"]
     texts["published"] = [number(row["published"], d) for row, d in rows]
     texts["ours [95%]"] = [interval(*row[ours], d) for row, d in rows]
     texts["no effect"] = [interval(*row[null], d) for row, d in rows]
@@ -56,8 +55,7 @@ def shown(board: pd.DataFrame) -> pd.DataFrame:
 
 def findings(board: pd.DataFrame, readable: pd.DataFrame) -> str:
     """A page: the counts, then every claim by paper, with a link to its table."""
-    counted = counts(board, "counted").rename_axis("claims").reset_index()
-    text = ["# Findings", COUNTED, counted.to_markdown(index=False)]
+    text = ["# Findings", COUNTED, counts(board, "counted").rename_axis("claims").to_markdown()]
     for paper, rows in readable.groupby("paper", sort=False):
         links = rows["table"].map(lambda table: f"[{Path(table).name}](tables/{table}.md)")
         rows = rows.drop(columns=["paper", "no effect", "all together", "table"])
@@ -78,27 +76,26 @@ def draw(board: pd.DataFrame) -> plt.Figure:
         counted = counts(board[of_panel], "paper").reindex(board["paper"].unique(), fill_value=0)
         left = pd.Series(0, counted.index)
         for verdict, colour in zip(VERDICTS, COLOURS, strict=True):
-            of_verdict = counted[verdict]
-            bars = axis.barh(counted.index, of_verdict, left=left, color=colour, label=verdict)
-            dark = "white" if colour in (BLUE, RED, GREEN) else "black"
-            named = [n or "" for n in of_verdict]
-            axis.bar_label(bars, named, label_type="center", color=dark, fontsize=8)
-            left += of_verdict
+            n = counted[verdict]
+            bars = axis.barh(counted.index, n, left=left, color=colour, label=verdict)
+            ink = "white" if colour in (BLUE, RED, GREEN) else "black"
+            axis.bar_label(bars, n.replace(0, ""), label_type="center", color=ink, fontsize=8)
+            left += n
         axis.invert_yaxis()
         axis.set_title(label, fontsize=8.5, loc="left")
         axis.tick_params(left=False)
         despine(axis, left=True)
-    reproduced = (own & (board["verdict"] == "reproduced")).sum()
-    title = f"{reproduced} of {own.sum()} claims about the papers'\nown models and theorems"
-    figure.suptitle(f"{title} reproduced", fontsize=10)
+    reproduced = f"{(own & (board['verdict'] == 'reproduced')).sum()} of {own.sum()} claims"
+    about = "about the papers'\nown models and theorems reproduced"
+    figure.suptitle(f"{reproduced} {about}", fontsize=10)
     axes[1].set_xlabel("claims")
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, handlelength=1)
+    shown = axes[0].get_legend_handles_labels()
+    figure.legend(*shown, loc="outside lower center", ncols=3, handlelength=1)
     return figure
 
 
 with job(snakemake) as step:
-    files = [Path(file) for file in snakemake.input.tables]
+    files = [Path(file) for file in snakemake.input]
     tables = {f"{file.parent.name}/{file.stem}": read(file) for file in files}
     board = scoreboard(snakemake.params.claims, tables)
     readable = shown(board)

@@ -1,6 +1,5 @@
 """Write the index of all results by paper, what `make results` ends with, and the settings."""
 
-import re
 from pathlib import Path
 
 import pandas as pd
@@ -10,7 +9,7 @@ from onelayer.evidence.claims import OWN, counts
 from onelayer.evidence.tables import markdown, read
 from onelayer.job import job
 
-FOLDERS = {
+PAPERS = {
     "all_papers": "All papers",
     "topic_structure": "Topic structure",
     "scan_snap": "Scan and Snap",
@@ -29,28 +28,23 @@ COLUMNS = {
 def links(file: Path) -> str:
     """A result's name and its files in all forms, from `results/`."""
     forms = ("md", "csv", "tex") if file.suffix == ".csv" else ("pdf", "png")
-    place = file.relative_to("results").with_suffix("")
-    to = " ".join(f"[{form}]({place}.{form})" for form in forms)
+    to = " ".join(f"[{form}]({file.with_suffix('')}.{form})" for form in forms)
     return f"**{file.stem.replace('_', ' ')}** {to}"
 
 
-def index(made: list[str]) -> str:
+def index() -> str:
     """A table by paper: a row a rule, its tables and figures side by side, its caption."""
-    rows = {folder: [] for folder in FOLDERS}
+    rows = {paper: [] for paper in PAPERS}
     for caption, *outputs in snakemake.params.shown:
-        # Outputs may have wildcards.
-        named = "|".join(re.sub(r"\\\{.*?\\\}", "[^/]+", re.escape(one)) for one in outputs)
-        files = [Path(file) for file in made if re.fullmatch(named, file)]
-        if files:
-            pictures = [f.relative_to("results") for f in files if f.suffix == ".png"]
-            small = " ".join(f'<a href="{f}"><img src="{f}" width="240"></a>' for f in pictures)
-            cells = ["<br>".join(map(links, files)), small, markdown(caption)]
-            rows[files[0].parent.name].append(f"| {' | '.join(cells)} |")
+        files = [Path(file).relative_to("results") for file in outputs]
+        pictures = [file for file in files if file.suffix == ".png"]
+        small = " ".join(f'<a href="{f}"><img src="{f}" width="240"></a>' for f in pictures)
+        cells = ["<br>".join(map(links, files)), small, markdown(caption)]
+        rows[files[0].parent.name].append(f"| {' | '.join(cells)} |")
     text = ["# Results", "Every claim with its verdict: [findings](findings.md)."]
     head = ["| result | figure | what it shows |", "|---|---|---|"]
-    for folder, title in FOLDERS.items():
-        if rows[folder]:
-            text += [f"## {title}", "\n".join([*head, *rows[folder]])]
+    for paper in filter(rows.get, PAPERS):
+        text += [f"## {PAPERS[paper]}", "\n".join([*head, *rows[paper]])]
     text += ["## Texts", "\n".join(f"- {markdown(credit)}" for credit in snakemake.params.credits)]
     return "\n\n".join(text) + "\n"
 
@@ -69,9 +63,6 @@ def summary(board: pd.DataFrame) -> str:
 
 
 with job(snakemake) as step:
+    board = read(Path(snakemake.input.board))
     settings = yaml.safe_dump(snakemake.params.settings, sort_keys=False, allow_unicode=True)
-    step.save_text(
-        index=index(list(dict.fromkeys(snakemake.input))),
-        summary=summary(read(Path(snakemake.input.board))),
-        settings=settings,
-    )
+    step.save_text(index=index(), summary=summary(board), settings=settings)

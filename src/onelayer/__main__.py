@@ -2,13 +2,13 @@
 
 import argparse
 import functools
-import importlib
-import importlib.util
 import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 from onelayer.errors import OnelayerError
@@ -18,21 +18,8 @@ ROOT = Path(__file__).parents[2]  # of the checkout
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status, 1 after one line that says what is wrong."""
-    parsed = vars(_parser().parse_args(arguments))
-    try:
-        print(parsed.pop("run")(**parsed))
-    except (OnelayerError, OSError) as error:  # such as a folder that cannot be written
-        print(f"onelayer: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        return 130
-    return 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="onelayer", description="Experiments on how one-layer transformers learn"
-    )
+    about = "Experiments on how one-layer transformers learn"
+    parser = argparse.ArgumentParser(prog="onelayer", description=about)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     folder = {"type": Path, "default": Path("results"), "help": "a run's folder; default: results"}
 
@@ -46,27 +33,30 @@ def _parser() -> argparse.ArgumentParser:
     probe.add_argument("--documents", type=_documents, default=1000, help="default: %(default)s")
     probe.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
     probe.add_argument("--results", **folder | {"help": "a run that has topics; default: results"})
-    probe.add_argument(
-        "--to", type=Path, help="where the results go; default: runs/probe/NAME+NAME"
-    )
+    to = "where the results go; default: runs/probe/NAME+NAME"
+    probe.add_argument("--to", type=Path, help=to)
     probe.add_argument("--cores", default="all", help="for topics that are not there yet")
 
     compare = commands.add_parser("compare", help="a run's tables beside the reference run's")
-    compare.set_defaults(run=functools.partial(_call, "compare"))
+    compare.set_defaults(run=lambda **given: import_module("onelayer.compare").compare(**given))
     compare.add_argument("results", nargs="?", **folder)
     compare.add_argument("--reference", type=Path, default=ROOT / "docs/reference")
     compare.add_argument("--verbose", action="store_true", help="name every row that moved")
 
     crate = commands.add_parser("crate", help="one zip of a run to hand on, an RO-Crate")
-    crate.set_defaults(run=functools.partial(_call, "crate"))
+    crate.set_defaults(run=lambda **given: import_module("onelayer.crate").crate(**given))
     crate.add_argument("results", nargs="?", **folder)
     crate.add_argument("--to", type=Path, help="the zip; default: results.crate.zip")
-    return parser
 
-
-def _call(name: str, **options) -> str:
-    """The function of a module of the same name."""
-    return getattr(importlib.import_module(f"onelayer.{name}"), name)(**options)
+    given = vars(parser.parse_args(arguments))
+    try:
+        print(given.pop("run")(**given))
+    except (OnelayerError, OSError) as error:  # such as a folder that cannot be written
+        print(f"onelayer: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0
 
 
 def _documents(text: str) -> int:
@@ -103,30 +93,25 @@ def _name(checkpoint: str) -> str:
 
 def _folder(checkpoint: str, to: Path) -> Path:
     """A checkpoint's folder, which can be probed; of a hub's it is fetched into one below `to`."""
+    from onelayer.text.models.gather import check_folder, copy_checkpoint
+
     path, (name, at, commit) = Path(checkpoint).expanduser(), checkpoint.rpartition("@")
     if path.is_dir():
-        from onelayer.text.models.gather import check_folder
-
         check_folder(path)
         return path
     if not at:
         raise OnelayerError(f"{path}: there is no such folder; of a hub it is OWNER/NAME@COMMIT")
-    return _fetch(name, commit, to / "checkpoints" / checkpoint.replace("/", "--"))
-
-
-def _fetch(repository: str, revision: str, folder: Path) -> Path:
-    """A checkpoint of a hub at a commit, fetched once."""
-    import pydantic
+    from pydantic import ValidationError
 
     from onelayer.settings.block import describe
     from onelayer.settings.hub import HubRepository
     from onelayer.text.fetch import Repository
-    from onelayer.text.models.gather import copy_checkpoint
 
-    given = {"repository": repository, "revision": revision}
+    folder = to / "checkpoints" / checkpoint.replace("/", "--")
+    given = {"repository": name, "revision": commit}
     try:
         settings = HubRepository(**given)
-    except pydantic.ValidationError as error:
+    except ValidationError as error:
         raise OnelayerError(describe(error.errors()[0], given)) from None
     if not folder.is_dir():
         part = folder.with_name(f".part-{folder.name}")
@@ -142,7 +127,7 @@ def _make_topics(results: Path, corpus: str, cores: str) -> None:
     words = f"topics/{corpus}/kept_words.parquet"
     if (results / words).is_file():
         return
-    if results.name != "results" or not importlib.util.find_spec("snakemake"):
+    if results.name != "results" or not find_spec("snakemake"):
         raise OnelayerError(f"{results}: no topics of {corpus} here; `make quick` makes some")
     command = [sys.executable, "-m", "snakemake", "--snakefile", ROOT / "Snakefile"]
     command += ["--directory", results.absolute().parent, "--cores", cores]

@@ -15,7 +15,6 @@ SRC = Path(__file__).parents[1]
 SCRIPTS = SRC.parent / "scripts"
 # Libraries whose versions can change a number.
 LIBRARIES = "numpy scipy pandas pyarrow scikit-learn torch transformers tokenizers gensim tomotopy"
-
 _IMPORT = re.compile(
     r"^\s*(?:from\s+(onelayer[\w.]*)\s+import\s+(\([^)]*\)|.*)|import\s+(onelayer[\w.]*))", re.M
 )
@@ -24,16 +23,14 @@ _IMPORT = re.compile(
 @functools.cache
 def imported(path: Path) -> frozenset[Path]:
     """Files of this package that a file's imports execute, but for `onelayer/__init__.py`."""
-    modules = set()
-    for package, names, module in _IMPORT.findall(path.read_text(encoding="utf-8")):
-        modules |= {package or module, *(f"{package}.{n}" for n in re.findall(r"\w+", names))}
     files = set()
-    for module in modules:
-        parts = module.split(".")
-        for depth in range(2, len(parts) + 1):
-            place = SRC.joinpath(*parts[:depth])
-            # A style lies beside the module that reads it.
-            files |= {place / "__init__.py", *map(place.with_suffix, (".py", ".mplstyle"))}
+    for package, names, module in _IMPORT.findall(path.read_text(encoding="utf-8")):
+        for name in {package or module, *(f"{package}.{n}" for n in re.findall(r"\w+", names))}:
+            parts = name.split(".")
+            for depth in range(2, len(parts) + 1):
+                place = SRC.joinpath(*parts[:depth])
+                # A style lies beside the module that reads it.
+                files |= {place / "__init__.py", *map(place.with_suffix, (".py", ".mplstyle"))}
     return frozenset(file for file in files if file.is_file())
 
 
@@ -53,12 +50,11 @@ def _hashed(path: Path) -> bytes:
 
 
 @functools.cache
-def libraries() -> str:
-    """Versions of the libraries that can change a number, in one line."""
+def _libraries() -> str:
     return ", ".join(f"{name} {version(name)}" for name in LIBRARIES.split())
 
 
 def code(script: str, portable: bool = False) -> str:
     """Digest of a script's code, and the versions of libraries, as one value for `params`."""
     digest = hashlib.sha256(b"".join(map(_hashed, closure(script)))).hexdigest()
-    return f"{digest[:16]}, {libraries()}{', portable' if portable else ''}"
+    return f"{digest[:16]}, {_libraries()}{', portable' if portable else ''}"

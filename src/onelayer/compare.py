@@ -10,19 +10,21 @@ from onelayer.evidence.tables import NUMBERS
 
 SCOREBOARD = "all_papers/scoreboard"  # restates rows of other tables
 ROUNDING = 1e-6  # numbers without an interval agree when they are this near, as a share of them
-OUTCOMES = ["equal", "agree", "moved", "only one"]
+OUTCOMES = "equal", "agree", "moved", "only one"
 WORDS = """
 equal: in every digit; agree: each value lies in the other's 95% interval; moved: it does not; \
 only one: the other run has no value"""
 
 
 def compare(results: Path, reference: Path, verbose: bool = False) -> str:
-    """What became of each row of two runs' tables, counted, and the verdicts that changed.
-
-    Raises:
-        OnelayerError: one of them has no tables, or they have none in common.
-    """
-    ours, theirs = (_tables(folder) for folder in (results, reference))
+    """What became of each row of two runs' tables, counted, and the verdicts that changed."""
+    runs = []
+    for folder in (results, reference):
+        tables = {f"{file.parent.name}/{file.stem}": file for file in folder.glob("tables/*/*.csv")}
+        if not tables:
+            raise OnelayerError(f"{folder}: no tables here; `make results` makes them")
+        runs.append(tables)
+    ours, theirs = runs
     names = sorted(ours.keys() & theirs.keys() - {SCOREBOARD})
     if not names:
         raise OnelayerError(f"{results} and {reference} have no table in common")
@@ -42,20 +44,8 @@ def compare(results: Path, reference: Path, verbose: bool = False) -> str:
     return "\n".join(text)
 
 
-def _tables(folder: Path) -> dict[str, Path]:
-    """Tables of a run by `<folder>/<table>`."""
-    found = {f"{file.parent.name}/{file.stem}": file for file in folder.glob("tables/*/*.csv")}
-    if not found:
-        raise OnelayerError(f"{folder}: no tables here; `make results` makes them")
-    return found
-
-
 def beside(ours: Path, theirs: Path) -> pd.DataFrame:
-    """Every row that has a value in one or both versions of a tidy table.
-
-    Returns:
-        `row`, the keys as one text; `ours`, `theirs`, the values; `outcome`, one of `OUTCOMES`.
-    """
+    """Of every row of two tidy tables: `row` (its keys), `ours`, `theirs`, and the `outcome`."""
     # As texts 1 and 1 are the same key, whatever stands in the other rows.
     mine, other = (pd.read_csv(file, dtype=str, keep_default_na=False) for file in (ours, theirs))
     keys = [c for c in mine if c in other and c not in [*NUMBERS, "state"]]

@@ -17,11 +17,9 @@ from onelayer import __version__
 from onelayer.errors import OnelayerError
 
 ROOT = Path(__file__).parents[2]
-CODE = "Snakefile config.yaml config workflow scripts src envs pyproject.toml requirements.lock"
-CODE += " Makefile README.md LICENSE"
+CODE = """Snakefile config.yaml config/**/* workflow/**/* scripts/**/* src/**/* envs/**/* Makefile
+pyproject.toml requirements.lock README.md LICENSE"""
 RESULTS = "tables/*/* figures/*/* benchmarks/**/*.tsv *.md *.txt *.html settings.yaml"
-# The shapes of roc-validator know the identifiers of this version alone.
-VERSION = "1.1"
 LICENCE = "https://spdx.org/licenses/MIT"
 BIOSCHEMAS = "https://bioschemas.org/profiles/ComputationalWorkflow/1.0-RELEASE"
 PROFILES = {
@@ -30,25 +28,17 @@ PROFILES = {
     "https://w3id.org/workflowhub/workflow-ro-crate/1.0": "Workflow RO-Crate",
 }
 TYPES = {".md": "text/markdown", ".tex": "application/x-tex", ".csv": "text/csv"}
-DESCRIPTION = "Experiments on how one-layer transformers learn, beside the published numbers. Text "
-DESCRIPTION += "quoted from corpora is under the licences of these."
+DESCRIPTION = """Experiments on how one-layer transformers learn, beside the published numbers. \
+Text quoted from corpora is under the licences of these."""
 
 
-def crate(results: Path, to: Path | None = None, root: Path = ROOT) -> str:
-    """Write the zip, `<results>.crate.zip` unless `to` says otherwise; returns what was written.
-
-    Raises:
-        OnelayerError: the run is not whole, or the code is no checkout.
-    """
+def crate(results: Path, to: Path | None = None) -> str:
+    """Write the zip, by default `<results>.crate.zip`; `OnelayerError` if the run is not whole."""
     for needed in (results / "index.md", results / "settings.yaml"):
         if not needed.is_file():
             raise OnelayerError(f"{needed} does not exist; `make results` makes it")
-    if not (root / "Snakefile").is_file():
-        raise OnelayerError(f"{root}: no Snakefile here; a crate is made in a checkout")
-    found = {file for pattern in RESULTS.split() for file in results.glob(pattern)}
-    made = sorted(file for file in found if file.is_file())
-    code = [file for name in CODE.split() for file in _files(root / name)]
-    places = {file: file.relative_to(root).as_posix() for file in code}
+    made, code = _found(results, RESULTS), _found(ROOT, CODE)
+    places = {file: file.relative_to(ROOT).as_posix() for file in code}
     places |= {file: f"results/{file.relative_to(results).as_posix()}" for file in made}
     times = [datetime.fromtimestamp(file.stat().st_mtime, UTC) for file in made]
     to = to or results.with_name(f"{results.name}.crate.zip")
@@ -56,14 +46,13 @@ def crate(results: Path, to: Path | None = None, root: Path = ROOT) -> str:
     return f"{to}: {len(made)} files of the run, {len(code)} files of code"
 
 
-def _files(place: Path) -> list[Path]:
-    if place.is_file():
-        return [place]
-    return [f for f in sorted(place.rglob("*")) if f.is_file() and "__pycache__" not in f.parts]
+def _found(folder: Path, patterns: str) -> list[Path]:
+    found = {file for pattern in patterns.split() for file in folder.glob(pattern)}
+    return sorted(f for f in found if f.is_file() and "__pycache__" not in f.parts)
 
 
 def _describe(places: dict[Path, str], start: datetime, end: datetime) -> ROCrate:
-    run = ROCrate(version=VERSION)
+    run = ROCrate(version="1.1")  # the one whose identifiers roc-validator knows
     run.name, run.description = "A run of onelayer", DESCRIPTION
     run.metadata.extra_terms["sha256"] = "https://w3id.org/ro/terms/workflow-run#sha256"
     run.license = _context(run, LICENCE, "MIT", url=LICENCE)
@@ -78,13 +67,13 @@ def _describe(places: dict[Path, str], start: datetime, end: datetime) -> ROCrat
     for profile, name in (PROFILES | {BIOSCHEMAS: "ComputationalWorkflow"}).items():
         _context(run, profile, name, version=profile.rpartition("/")[2])
     run.root_dataset["conformsTo"] = [{"@id": profile} for profile in PROFILES]
-    of = {
-        "object": [settings, *_below("workflow/reference/", entities)],
-        "result": [one for one in _below("results/", entities) if one is not settings],
-    }
+    published = [one for place, one in entities.items() if place.startswith("workflow/reference/")]
+    made = [one for place, one in entities.items() if place.startswith("results/")]
+    made.remove(settings)
     about = {"name": "the run", "description": "all steps that led to these tables and figures"}
     about["startTime"], about["endTime"] = (t.isoformat(timespec="seconds") for t in (start, end))
-    run.root_dataset["mentions"] = run.add_action(workflow, "#run", **of, properties=about)
+    of = {"object": [settings, *published], "result": made, "properties": about}
+    run.root_dataset["mentions"] = run.add_action(workflow, "#run", **of)
     return run
 
 
@@ -105,10 +94,6 @@ def _add_files(run: ROCrate, places: dict[Path, str]) -> dict[str, object]:
     about = {"name": "SHA256SUMS", "encodingFormat": "text/plain"}
     run.add_file(io.StringIO("".join(sums)), "SHA256SUMS", properties=about)
     return entities
-
-
-def _below(folder: str, entities: dict[str, object]) -> list:
-    return [entity for place, entity in entities.items() if place.startswith(folder)]
 
 
 def _context(run: ROCrate, identifier: str, name: str, **more: str) -> ContextEntity:

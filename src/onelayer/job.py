@@ -50,16 +50,17 @@ class Step:
         """A file of the repository that the rule hands over as text."""
         return io.StringIO(self.snakemake.params[param])
 
-    def path(self, output: str) -> Path:
-        """Where to write one output file; it is moved into its place when the step ends."""
-        return self._paths(output)[0]
-
-    def _paths(self, output: str) -> list[Path]:
+    def paths(self, output: str) -> list[Path]:
+        """Where to write the files of an output; they are moved into place when the step ends."""
         files = self.snakemake.output[output]
         places = [Path(file) for file in ([files] if isinstance(files, str) else files)]
         parts = {place.with_name(f".part-{place.name}"): place for place in places}
         self.parts |= parts
         return list(parts)
+
+    def path(self, output: str) -> Path:
+        """Where to write an output of one file."""
+        return self.paths(output)[0]
 
     def folder(self, output: str) -> Path:
         """A folder to write to, from which the files of this output are taken at the end."""
@@ -81,13 +82,38 @@ class Step:
         for output, text in texts.items():
             self.path(output).write_text(text, encoding="utf-8")
 
+    # Modules by their names: in the digest of a step (`onelayer.code`) that does not use them they
+    # have no place. Scripts that show or train import them themselves.
     def save_table(self, rows, output: str = "table", **shown) -> None:
         """Write a table as CSV, Markdown and LaTeX; see `onelayer.evidence.tables.write`."""
-        _module("evidence.tables").write(rows, *self._paths(output), **shown)
+        tables = importlib.import_module("onelayer.evidence.tables")
+        tables.write(rows, *self.paths(output), **shown)
 
     def save_figure(self, figure, output: str = "figure") -> None:
         """Write a figure as PDF and PNG; see `onelayer.evidence.figures.save`."""
-        _module("evidence.figures").save(figure, *self._paths(output))
+        importlib.import_module("onelayer.evidence.figures").save(figure, *self.paths(output))
+
+    @functools.cached_property
+    def device(self) -> str:
+        """`cpu` or `cuda`, as the settings' `device` says; `auto` takes a GPU if there is one."""
+        execution = importlib.import_module("onelayer.ensemble.execution")
+        return execution.resolve_device(self.settings.get("device", "cpu"))
+
+    @functools.cached_property
+    def execution(self):
+        """How a long training runs: its device, its progress, and where it keeps its state.
+
+        A killed step goes on from that state when it is started again with the same settings, code,
+        inputs and device; it is removed when the step's outputs are in place.
+        """
+        execution = importlib.import_module("onelayer.ensemble.execution")
+        digest = hashlib.sha256(json.dumps(self.settings, sort_keys=True).encode())
+        digest.update(f"{self.snakemake.params.get('code')} {self.device}".encode())
+        for file in self.snakemake.input:
+            with open(file, "rb") as opened:
+                digest.update(hashlib.file_digest(opened, "sha256").digest())
+        state = execution.Checkpoint(self.state, digest.hexdigest())
+        return execution.Execution(self.device, state, self.progress)
 
     def progress(self, items, total: int | None = None, unit: str = "it") -> Iterator:
         """Iterate: with a bar on a terminal, with a line a minute in the log."""
@@ -100,46 +126,17 @@ class Step:
                 log.info("%s: %s%s %s", self.name, f"{done:,}", of_all, unit)
             yield item
 
-    @functools.cached_property
-    def device(self) -> str:
-        """`cpu` or `cuda`, as the settings' `device` says; `auto` takes a GPU if there is one."""
-        return _module("ensemble.execution").resolve_device(self.settings.get("device", "cpu"))
-
-    @functools.cached_property
-    def execution(self):
-        """How a long training runs: its device, its progress, and where it keeps its state.
-
-        A killed step goes on from that state when it is started again with the same settings, code,
-        inputs and device; it is removed when the step's outputs are in place.
-        """
-        ensemble = _module("ensemble.execution")
-        digest = hashlib.sha256(json.dumps(self.settings, sort_keys=True).encode())
-        digest.update(f"{self.snakemake.params.get('code')} {self.device}".encode())
-        for file in self.snakemake.input:
-            with open(file, "rb") as opened:
-                digest.update(hashlib.file_digest(opened, "sha256").digest())
-        state = ensemble.Checkpoint(self.state, digest.hexdigest())
-        return ensemble.Execution(self.device, state, self.progress)
-
     def publish(self) -> None:
         """Move everything into its place."""
         for part in self.parts:
             with open(part, "rb+") as file:
                 os.fsync(file.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
+        os.umask(mask := os.umask(0))
         for part, place in self.parts.items():
             part.chmod(0o666 & ~mask)  # safetensors lets the owner alone read what it writes
             part.replace(place)
         for state in self.state.parent.glob(f"{self.state.name}*"):
             state.unlink()
-
-    def clear(self) -> None:
-        """Remove what was not moved."""
-        for part in self.parts:
-            part.unlink(missing_ok=True)
-        for folder in self.scratch:
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextlib.contextmanager
@@ -154,8 +151,10 @@ def job(snakemake) -> Iterator[Step]:
         ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # a step ends with the Snakemake that started it
     step = Step(snakemake)
     try:
-        if not snakemake.params.get("downloads"):
-            _stay_offline()
+        if not snakemake.params.get("downloads"):  # the hub's clients ask for nothing
+            os.environ["HF_HUB_OFFLINE"] = "1"
+            if constants := sys.modules.get("huggingface_hub.constants"):
+                constants.HF_HUB_OFFLINE = True
         if snakemake.config.get("portable"):
             portable.start()
         with threadpool_limits(threads := step.settings.get("threads", 1)):
@@ -175,23 +174,10 @@ def job(snakemake) -> Iterator[Step]:
             log.exception("%s failed", step.name)
         sys.exit(1)
     finally:
-        step.clear()
-
-
-def _module(name: str):
-    """A module by its name: in the digest of a step that does not use it, it has no place.
-
-    Scripts that show import tables and figures themselves, and those that train their ensembles;
-    `onelayer.code` finds them there.
-    """
-    return importlib.import_module(f"onelayer.{name}")
-
-
-def _stay_offline() -> None:
-    """Keep the hub's clients from asking for anything; scripts may have imported them by now."""
-    os.environ["HF_HUB_OFFLINE"] = "1"
-    if constants := sys.modules.get("huggingface_hub.constants"):
-        constants.HF_HUB_OFFLINE = True
+        for part in step.parts:
+            part.unlink(missing_ok=True)
+        for folder in step.scratch:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _disk_full(error: BaseException | None) -> bool:

@@ -2,8 +2,8 @@
 
 Numerical libraries choose their kernels by the processor, and other kernels add in another order.
 The switches tell each which to take; the Snakefile sets them and scripts inherit them. What MKL
-does not do portably, or slowly, torch takes from numpy (docs/reproducibility.md). Both are taken
-as they are loaded, never imported here, because most steps need neither.
+does not do portably, or slowly, torch takes from numpy (docs/reproducibility.md). Neither is
+imported here, because most steps need neither.
 """
 
 import os
@@ -54,10 +54,9 @@ def check_processor(cpuinfo: Path, machine: str) -> None:
     """Refuse a processor without AVX2 and FMA; without the file `cpuinfo` the machine decides."""
     if machine not in ("x86_64", "AMD64"):
         raise OnelayerError(f"portable: needs an x86-64 processor, found {machine}")
-    text = cpuinfo.read_text(encoding="utf-8") if cpuinfo.is_file() else "flags : avx2 fma"
-    flags = next((li for li in text.splitlines() if li.startswith("flags")), "").split()
+    words = cpuinfo.read_text(encoding="utf-8").split() if cpuinfo.is_file() else ["avx2", "fma"]
     for instruction in ("avx2", "fma"):
-        if instruction not in flags:
+        if instruction not in words:
             raise OnelayerError(f"portable: needs a processor with {instruction}; this has none")
 
 
@@ -75,10 +74,8 @@ def check_libraries() -> None:
             kernels[library["filepath"]] = (library.get("architecture"), "Haswell")
     for name, (actual, wanted) in kernels.items():
         if actual != wanted:
-            raise OnelayerError(
-                f"portable: {name} takes kernels for {actual}, whatever its switch says: another "
-                "build than that of requirements.lock?"
-            )
+            what = f"{name} takes kernels for {actual}, whatever its switch says"
+            raise OnelayerError(f"portable: {what}: another build than requirements.lock's?")
 
 
 def use_kernels(torch) -> None:
@@ -86,11 +83,10 @@ def use_kernels(torch) -> None:
 
     Products of matrices are then OpenBLAS's: for a named core type the same machine code on every
     processor. Fused attention would call MKL from within: attention is made of products instead.
-    All is registered at torch's dispatcher, below autograd.
     """
     if _replaced:
         return
-    library = torch.library.Library("aten", "IMPL")
+    library = torch.library.Library("aten", "IMPL")  # torch's dispatcher, below autograd
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that a kernel is replaced, as it is meant to be
         for name in PRODUCTS:
@@ -124,10 +120,8 @@ def _function(torch, name, form):
     def apply(x, *, out=None):
         if x.dtype not in floats or (out is not None and out.dtype != x.dtype):
             return theirs(x, **({} if out is None else {"out": out}))
-        if form.endswith("_"):
-            out = x
-        elif out is None:
-            out = torch.empty_like(x)
+        if out is None:
+            out = x if form.endswith("_") else torch.empty_like(x)
         elif out.shape != x.shape:
             out.resize_(x.shape)
         with np.errstate(all="ignore"):
@@ -138,12 +132,10 @@ def _function(torch, name, form):
 
 
 def _kept(torch, name):
-    """The kernel that torch has, for what numpy does not take."""
     kernel = torch.library.get_kernel(f"aten::{name}", "CPU")
     cpu = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
     return lambda *arguments, **named: kernel.call_boxed(cpu, *arguments, **named)
 
 
-def _plain(tensor):
-    """A tensor's memory as an array."""
+def _plain(tensor):  # its memory as an array
     return tensor.detach().resolve_conj().resolve_neg().numpy()

@@ -6,11 +6,7 @@ import numpy as np
 
 
 def stable_seed(*parts: object) -> int:
-    """Derive a 32-bit seed from what it is for, e.g. `stable_seed("bootstrap", 0)`.
-
-    Python's own `hash()` differs from process to process, and consecutive integers make poor
-    seeds; SHA-256 of the parts does neither.
-    """
+    """A 32-bit seed by SHA-256 of what it is for, e.g. `stable_seed("bootstrap", 0)`."""
     text = "\x1f".join(str(part) for part in parts)
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "little")
 

@@ -1,6 +1,5 @@
 """Claims as data: what is refused when they are read, and the scoreboard made of them."""
 
-import pandas as pd
 import pytest
 import yaml
 
@@ -143,8 +142,3 @@ def test_a_query_that_finds_two_rows_or_no_column_is_one_line(tmp_path, row, sai
     with pytest.raises(OnelayerError, match=said) as refused:
         scoreboard(claims, TABLES)
     assert "\n" not in str(refused.value) and "p/t" in str(refused.value)
-
-
-def test_the_board_is_tidy(tmp_path):
-    board = scoreboard(read(tmp_path, {}), TABLES)
-    assert isinstance(board, pd.DataFrame) and board["state"].tolist() == [""]

@@ -4,7 +4,6 @@ import pandas as pd
 import pytest
 
 from onelayer.compare import beside, compare
-from onelayer.errors import OnelayerError
 from onelayer.evidence.tables import tidy, write
 
 
@@ -53,8 +52,3 @@ def test_changed_verdicts_are_named(tmp_path):
         board.to_csv(tmp_path / folder / "tables/all_papers/scoreboard.csv", index=False)
     said = compare(tmp_path / "a", tmp_path / "b")
     assert "Verdicts that changed: 1 of 1\n  P: c: undecided -> larger" in said
-
-
-def test_a_folder_without_tables_is_one_line(tmp_path):
-    with pytest.raises(OnelayerError, match="no tables here"):
-        compare(tmp_path, tmp_path)

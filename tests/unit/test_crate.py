@@ -12,7 +12,6 @@ from rocrate_validator import services
 from rocrate_validator.models import ValidationSettings
 
 from onelayer.crate import crate
-from onelayer.errors import OnelayerError
 from tests.conftest import ROOT
 
 CONTEXT = ROOT / "tests/data/ro-crate-1.1.jsonld"
@@ -62,8 +61,3 @@ def test_the_crate_holds_code_and_results_with_their_sums(unpacked):
     for name in ("Snakefile", "config.yaml", "scripts/scoreboard.py", "results/tables/p/a b.csv"):
         assert (unpacked / name).is_file()
     subprocess.run(["sha256sum", "--check", "--quiet", "SHA256SUMS"], cwd=unpacked, check=True)
-
-
-def test_a_run_that_is_not_whole_is_one_line(tmp_path):
-    with pytest.raises(OnelayerError, match="does not exist; `make results` makes it"):
-        crate(tmp_path)

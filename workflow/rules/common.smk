@@ -45,20 +45,21 @@ def gpus(block):
     return int(block.device == "cuda")
 
 
+TABLES, FIGURES = [], []  # all that rules name, in the order of the workflow
+
+
 def table(name):
     """The files of a table: CSV for machines, Markdown and LaTeX for readers."""
+    TABLES.append(f"results/tables/{name}.csv")
     return multiext(f"results/tables/{name}", ".csv", ".md", ".tex")
 
 
 def figure(name):
     """The files of a figure; the PNG stands in Snakemake's report."""
-    png = report(
-        f"results/figures/{name}.png",
-        caption=CAPTION,
-        category=name.split("/")[0],
-        labels={"figure": name.split("/")[1]},
-    )
-    return [f"results/figures/{name}.pdf", png]
+    FIGURES.append(f"results/figures/{name}.png")
+    folder, _, last = name.partition("/")
+    shown = report(FIGURES[-1], CAPTION, category=folder, labels={"figure": last})
+    return [f"results/figures/{name}.pdf", shown]
 
 
 def checkpoints_of(model):

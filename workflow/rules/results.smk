@@ -1,21 +1,43 @@
 # What is written last: the scoreboard, and the index of all results. Included after all other
-# rules, whose captions it collects.
-import sys
-from pathlib import Path
-
+# rules, whose tables, figures and captions it collects.
 from onelayer.errors import OnelayerError
 from onelayer.evidence.claims import load as load_claims
 
 WORKFLOW = Path(workflow.basedir, "workflow")
+names = [file.removeprefix("results/tables/").removesuffix(".csv") for file in TABLES]
 try:
-    CLAIMS = load_claims(WORKFLOW / "claims.yaml", TABLES, WORKFLOW / "reference")
+    CLAIMS = load_claims(WORKFLOW / "claims.yaml", names, WORKFLOW / "reference")
 except OnelayerError as error:
     sys.exit(str(error))
 
 
+# In the order of the workflow: the first line that `sha256sum --check` refuses is the first step
+# whose bytes differ.
+rule sums:
+    input:
+        [
+            f"results/models/{checkpoint}/model.safetensors"
+            for name in wikipedia.models
+            if settings.models[name].source == "pretrain"
+            for checkpoint in checkpoints_of(name)
+        ],
+        list(TABLES),
+    output:
+        "results/SHA256SUMS",
+    log:
+        "results/logs/sums.log",
+    localrule: True
+    conda:
+        "../../envs/onelayer.yaml"
+    message:
+        "Write the sums of weights and tables"
+    shell:
+        "sha256sum {input} > {output} 2> {log}"
+
+
 rule scoreboard:
     input:
-        tables=sorted({table(claim["table"])[0] for claim in CLAIMS}),
+        sorted({f"results/tables/{claim['table']}.csv" for claim in CLAIMS}),
     output:
         table=table("all_papers/scoreboard"),
         figure=figure("all_papers/scoreboard"),
@@ -38,9 +60,8 @@ rule scoreboard:
 
 rule write_index:
     input:
+        TABLES + FIGURES,
         board=rules.scoreboard.output.table[0],
-        tables=[f"results/tables/{name}.csv" for name in TABLES],
-        figures=[f"results/figures/{name}.png" for name in FIGURES],
     output:
         index="results/index.md",
         summary="results/summary.txt",
@@ -56,7 +77,7 @@ rule write_index:
         shown=[
             [rule.params.get("caption", ""), *files]
             for rule in workflow.rules
-            if (files := [str(f) for f in rule.output if f.endswith((".csv", ".png"))])
+            if (files := [str(f) for f in rule.output if f in TABLES or f in FIGURES])
         ],
         credits=sorted({settings.corpora[n].credit for ns in settings.texts.values() for n in ns}),
         code=code("write_index"),
@@ -64,27 +85,3 @@ rule write_index:
         "Write the index of all results"
     script:
         "../../scripts/write_index.py"
-
-
-# In the order of the workflow: the first line that `sha256sum --check` refuses is the first step
-# whose bytes differ.
-rule sums:
-    input:
-        models=[
-            f"results/models/{checkpoint}/model.safetensors"
-            for name, model in settings.models.items()
-            if model.source == "pretrain" and name in wikipedia.models
-            for checkpoint in model.checkpoints(name)
-        ],
-        tables=[f"results/tables/{name}.csv" for name in TABLES],
-    output:
-        sums="results/SHA256SUMS",
-    log:
-        "results/logs/sums.log",
-    localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
-    message:
-        "Write the sums of weights and tables"
-    shell:
-        "sha256sum {input} > {output} 2> {log}"

@@ -41,8 +41,8 @@ class Claim(Block):
     place: str  # where the paper says it: theorem, section, figure
     table: str  # <folder>/<table> below results/tables
     row: Query  # pandas query that finds exactly one row of the table's CSV
-    kind: Literal["paper", "theory", "analogue"]  # the papers' own object; a theorem; a stand-in
-    rule: Literal["bound", "number", "direction", "effect"]  # `onelayer.evidence.verdicts.judge`
+    kind: Literal["paper", "theory", "analogue"] = "paper"  # its own object; theorem; stand-in
+    rule: Literal["bound", "number", "direction", "effect"] = "effect"  # `verdicts.judge`
     published: float | Literal["row"] | None = None  # what the paper prints; `row`: the row says it
     reference: str | None = None  # or a CSV file in workflow/reference,
     key: Query | None = None  # a pandas query that finds its row,
@@ -75,12 +75,9 @@ class Claim(Block):
 
 
 def load(file: Path, tables: Collection[str], references: Path) -> list[dict]:
-    """The claims as plain values, each with its published number and what it is counted as.
+    """The claims of `claims.yaml` as plain values, with published number and `counted`.
 
-    Args:
-        file: `claims.yaml`.
-        tables: names of all tables that the workflow makes.
-        references: the folder of the published numbers.
+    Each must name one of `tables`; `references` is the folder of the published numbers.
 
     Raises:
         OnelayerError: one line that names the entry, and what is wrong with it.
@@ -90,10 +87,6 @@ def load(file: Path, tables: Collection[str], references: Path) -> list[dict]:
         entries = yaml.load(file.read_text("utf-8"), yaml.CSafeLoader)
     except yaml.YAMLError as error:
         raise OnelayerError(f"{file.name}: not YAML: {' '.join(str(error).split())}") from None
-    except OSError as error:
-        raise OnelayerError(f"{file}: {error.strerror}") from None
-    if not isinstance(entries, list):
-        raise OnelayerError(f"{file.name}: must be a list, found {type(entries).__name__}")
     claims, names = [], set()
     for place, entry in enumerate(entries, 1):
         words = str(entry.get("claim", ""))[:60] if isinstance(entry, dict) else ""
@@ -109,27 +102,20 @@ def load(file: Path, tables: Collection[str], references: Path) -> list[dict]:
         names.add((claim.paper, claim.claim))
         claims.append(claim.model_dump(exclude_none=True) | {"counted": claim.counted})
         if claim.reference:
-            claims[-1]["published"] = _published(named, claim, references / claim.reference)
+            published = references / claim.reference
+            if not published.is_file():
+                raise OnelayerError(f"{named}: the published numbers {published} do not exist")
+            row = one_row(f"{named}: {published.name}", pd.read_csv(published), claim.key) or {}
+            number = pd.to_numeric(row.get(claim.column), errors="coerce")
+            if pd.isna(number):
+                wanted = f"number in column {claim.column} where {claim.key}"
+                raise OnelayerError(f"{named}: {published.name} has no {wanted}")
+            claims[-1]["published"] = float(number)
     return claims
 
 
-def _published(named: str, claim: Claim, file: Path) -> float:
-    if not file.is_file():
-        raise OnelayerError(f"{named}: the published numbers {file} do not exist")
-    row = one_row(f"{named}: {file.name}", pd.read_csv(file), claim.key)
-    number = pd.to_numeric((row or {}).get(claim.column), errors="coerce")
-    if pd.isna(number):
-        wanted = f"number in column {claim.column} where {claim.key}"
-        raise OnelayerError(f"{named}: {file.name} has no {wanted}")
-    return float(number)
-
-
 def one_row(named: str, table: pd.DataFrame, query: str) -> dict | None:
-    """The row that a query finds; None for none.
-
-    Raises:
-        OnelayerError: it finds several, or asks for a column that is not there.
-    """
+    """The row that a query finds, or None; `OnelayerError` if it finds two, or no such column."""
     try:
         found = table.query(query, engine="python")
     except Exception as error:  # pandas has a dozen kinds
@@ -140,15 +126,7 @@ def one_row(named: str, table: pd.DataFrame, query: str) -> dict | None:
 
 
 def scoreboard(claims: Sequence[Mapping], tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Every claim with the row that decides it and its verdict, as a tidy table.
-
-    Args:
-        claims: as `load` returns them.
-        tables: tidy tables by name; a claim whose table or row is not there is `not run`.
-
-    Returns:
-        `KEYS` and `onelayer.evidence.tables.VALUE_COLUMNS`.
-    """
+    """Every claim (of `load`) with its row and its verdict, tidy; `not run` where none is."""
     board = tidy([_judged(claim, tables.get(claim["table"])) for claim in claims], KEYS)
     board["p_holm"] = board.groupby("paper")["p_holm"].transform(lambda p: holm(p.to_numpy()))
     kept = board["verdict"].where(board["p_holm"] <= 0.05, "undecided")
@@ -157,7 +135,6 @@ def scoreboard(claims: Sequence[Mapping], tables: Mapping[str, pd.DataFrame]) ->
 
 
 def _judged(claim: Mapping, table: pd.DataFrame | None) -> dict:
-    """A claim, the numbers of its row, and the verdict."""
     named = f"claims.yaml ({claim['claim'][:60]}): {claim['table']}"
     row = None if table is None else one_row(named, table, claim["row"])
     own = row or {}
@@ -178,7 +155,6 @@ def _judged(claim: Mapping, table: pd.DataFrame | None) -> dict:
 
 def counts(board: pd.DataFrame, by: str) -> pd.DataFrame:
     """How many claims have which verdict, by a column of the scoreboard, [by, verdicts]."""
-    counted = pd.crosstab(board[by], board["verdict"])
+    counted = pd.crosstab(board[by], board["verdict"]).reindex(columns=VERDICTS, fill_value=0)
     order = GROUPS if by == "counted" else board[by].unique()
-    counted = counted.reindex([name for name in order if name in counted.index])
-    return counted.reindex(columns=list(VERDICTS), fill_value=0)
+    return counted.loc[[name for name in order if name in counted.index]]

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.special import bdtr, betaincinv, ndtr, stdtrit
 
 Column = np.ndarray | pd.Series
-LEVEL = 0.95  # of all intervals
+TAIL = (1 - 0.95) / 2  # on either side of an interval of replicates
 NONE = {"value": math.nan, "low": math.nan, "high": math.nan, "n": 0}
 
 
@@ -23,8 +23,8 @@ def _estimate(value: float, low: float, high: float, n: int) -> dict[str, float]
 def mean(values: ArrayLike, least: float = -math.inf, most: float = math.inf) -> dict[str, float]:
     """The mean of independent runs, [n], with Student's interval: `value`, `low`, `high`, `n`.
 
-    One run has no interval (NaN). `least` and `most` are the quantity's own limits, such as 0 and 1
-    of a share: the interval is cut there. A NaN among the values makes all three NaN.
+    One run has no interval (NaN); it is cut at `least` and `most`, the quantity's own limits, such
+    as 0 and 1 of a share. A NaN among the values makes all three NaN.
     """
     values = np.asarray(values, dtype=np.float64)
     if not (n := len(values)):
@@ -77,9 +77,8 @@ def share(successes: int, n: int) -> dict[str, float]:
 def median(values: Column) -> dict[str, float]:
     """The median of independent runs with an interval that assumes no distribution.
 
-    From the k-th smallest to the k-th largest value, with the largest k for which fewer than k of n
-    runs fall below the median with a chance of at most 2.5%: up to five runs have none. What never
-    came is infinite.
+    From the k-th smallest to the k-th largest, with the largest k for which fewer than k of n runs
+    fall below the median with a chance of at most 2.5%; none of five. What never came is infinite.
     """
     ordered, n = np.sort(values), len(values)
     if not n:
@@ -89,24 +88,17 @@ def median(values: Column) -> dict[str, float]:
     return _estimate(np.median(ordered), *ends, n)
 
 
-def percentile_interval(
-    replicates: ArrayLike, tail: float = (1 - LEVEL) / 2
-) -> tuple[np.ndarray, np.ndarray]:
-    """All but a share `tail` on either side of replicates [R, ...]: (low, high), each [...]."""
-    low, high = np.quantile(np.asarray(replicates, np.float64), [tail, 1 - tail], axis=0)
-    return low, high
+def percentile_interval(replicates: ArrayLike, tail: float = TAIL) -> np.ndarray:
+    """All but a share `tail` on either side of replicates [R, ...]: low and high, [2, ...]."""
+    return np.quantile(np.asarray(replicates, np.float64), [tail, 1 - tail], axis=0)
 
 
-def bootstrap_interval(replicates: ArrayLike, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Expanded percentile interval of a bootstrap [R, ...] over n units: (low, high), each [...].
+def bootstrap_interval(replicates: ArrayLike, n: int) -> np.ndarray:
+    """Expanded percentile interval of a bootstrap [R, ...] over n units: low and high, [2, ...].
 
     Plain percentiles are too narrow for few units; those at Phi(-sqrt(n / (n - 1)) t_{.025, n-1})
-    and its complement mend that (Hesterberg 2015, 5.3).
-
-    Raises:
-        ValueError: fewer than two units were resampled.
+    and its complement mend that (Hesterberg 2015, 5.3). `ValueError` for fewer than two units.
     """
     if n < 2:
         raise ValueError(f"{n} unit was resampled: no interval")
-    tail = ndtr(np.sqrt(n / (n - 1)) * stdtrit(n - 1, (1 - LEVEL) / 2))
-    return percentile_interval(replicates, tail)
+    return percentile_interval(replicates, ndtr(np.sqrt(n / (n - 1)) * stdtrit(n - 1, TAIL)))

@@ -13,12 +13,10 @@ import pandas as pd
 
 from onelayer.errors import OnelayerError
 
-# A number and the ends of its 95% interval; the independent runs behind that interval; what the
-# paper prints; the value of no effect, where it is measured; and what keeps the number from being
-# judged: "not reached", "undecided" (as with too few runs for an interval) or "".
+# A number and its 95% interval, the independent runs behind that, the paper's number, the measured
+# value of no effect, and what keeps it from being judged: "not reached", "undecided" or "".
 VALUE_COLUMNS = ["quantity", "value", "low", "high", "n", "published", "null", "state"]
-# Of tables that have them: where 95% of the null's draws lie, which is no part of the number's
-# interval, and how far from `published` still counts as it.
+# Of some tables: where 95% of the null's draws lie, and how far from `published` counts as it.
 EXTRA_COLUMNS = ["null_low", "null_high", "tolerance"]
 NUMBERS = [*VALUE_COLUMNS[1:-1], *EXTRA_COLUMNS]
 EMPTY = "–"  # for readers
@@ -27,10 +25,7 @@ EMPTY = "–"  # for readers
 def tidy(rows: Sequence[dict] | pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     """Rows as a table of keys and `VALUE_COLUMNS`; what a row does not give is NaN, or "".
 
-    `EXTRA_COLUMNS` are there where a row gives them.
-
-    Raises:
-        ValueError: a row has another column.
+    `EXTRA_COLUMNS` are there where a row gives them; for another column `ValueError`.
     """
     table = pd.DataFrame(rows)
     extra = [name for name in EXTRA_COLUMNS if name in table and name not in keys]
@@ -43,14 +38,7 @@ def tidy(rows: Sequence[dict] | pd.DataFrame, keys: Sequence[str]) -> pd.DataFra
 
 
 def write(
-    table: pd.DataFrame,
-    csv: Path,
-    md: Path,
-    tex: Path,
-    *,
-    title: str,
-    shown: pd.DataFrame | None = None,
-    notes: Sequence[str] = (),
+    table: pd.DataFrame, csv: Path, md: Path, tex: Path, *, title: str, shown=None, notes=()
 ) -> None:
     """Write a tidy table as CSV, and what readers see of it (`shown`) as Markdown and LaTeX.
 
@@ -59,7 +47,11 @@ def write(
     """
     # Nine significant digits: more than any interval needs, and the same text on every run.
     table.to_csv(csv, index=False, float_format="%.9g", lineterminator="\n")
-    shown = _row_by_row(table) if shown is None else shown
+    if shown is None:
+        keys = table.columns[: table.columns.get_loc("quantity") + 1]
+        numbers = zip(table["value"], table["low"], table["high"], strict=True)
+        texts = table[keys].astype(object).fillna(EMPTY).astype(str)
+        shown = texts.assign(**{"value [95%]": [interval(*n, 3) for n in numbers]})
     lines = [f"# {markdown(title)}", "", markdown_table(shown), ""]
     lines += [*(f"- {markdown(note)}" for note in notes), ""]
     md.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
@@ -67,23 +59,11 @@ def write(
 
 
 def read(csv: Path) -> pd.DataFrame:
-    """Read a tidy table back. Only an empty cell is missing: a word such as 'null' stays one.
-
-    Raises:
-        OnelayerError: it lacks one of `VALUE_COLUMNS`.
-    """
+    """Read a tidy table back, or `OnelayerError`; only an empty cell is missing, not 'null'."""
     table = pd.read_csv(csv, keep_default_na=False, na_values=[""], dtype={"state": str})
     if missing := ", ".join(column for column in VALUE_COLUMNS if column not in table):
         raise OnelayerError(f"{csv}: no column {missing}; is it a table of this project?")
     return table.fillna({"state": ""})
-
-
-def _row_by_row(table: pd.DataFrame) -> pd.DataFrame:
-    """A tidy table for readers: keys, quantity, the number with its interval."""
-    keys = table.columns[: table.columns.get_loc("quantity") + 1]
-    numbers = zip(table["value"], table["low"], table["high"], strict=True)
-    texts = table[keys].astype(object).fillna(EMPTY).astype(str)
-    return texts.assign(**{"value [95%]": [interval(*n, 3) for n in numbers]})
 
 
 def number(value: float, digits: int = 2) -> str:
@@ -98,14 +78,10 @@ def interval(value: float, low: float, high: float, digits: int = 2) -> str:
     return f"{number(value, digits)} [{number(low, digits)}, {number(high, digits)}]"
 
 
-# What would begin a cell, an element or a link in the middle of a text.
-_MARKUP = re.compile(r"\\|\||<(?=[A-Za-z/!?])|\](?=[(\[:])")
-
-
 def markdown(text: object) -> str:
     """Text as Markdown shows it, in one line: no cell, element or link begins in it."""
-    plain = " ".join(str(text).split())
-    return _MARKUP.sub(lambda match: "&lt;" if match[0] == "<" else f"\\{match[0]}", plain)
+    plain = re.sub("<(?=[A-Za-z/!?])", "&lt;", " ".join(str(text).split()))
+    return re.sub(r"(\\|\||\](?=[(\[:]))", r"\\\1", plain)
 
 
 def markdown_table(table: pd.DataFrame) -> str:
@@ -118,13 +94,11 @@ _LATEX = {symbol: f"\\{symbol}" for symbol in "&%$#_{}"}
 _LATEX |= {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 _LATEX |= {"−": "$-$", "–": "--", "×": r"$\times$", "≥": r"$\geq$", "≤": r"$\leq$", "±": r"$\pm$"}
 _LATEX |= {"≈": r"$\approx$", "²": "$^2$", "₀": "$_0$"}
-_GREEK = {"γ": "gamma", "δ": "delta", "ε": "varepsilon", "η": "eta", "λ": "lambda"}
-_GREEK |= {"σ": "sigma", "τ": "tau"}
-_LATEX |= {letter: f"$\\{name}$" for letter, name in _GREEK.items()}
+_LATEX |= {"γ": r"$\gamma$", "δ": r"$\delta$", "ε": r"$\varepsilon$", "η": r"$\eta$"}
+_LATEX |= {"λ": r"$\lambda$", "σ": r"$\sigma$", "τ": r"$\tau$"}
 
 
 def _latex(text: object) -> str:
-    """Text as LaTeX sets it, in one line."""
     return " ".join(str(text).split()).translate(str.maketrans(_LATEX))
 
 

@@ -29,21 +29,24 @@ VERDICTS = {
 TENTH = 0.1  # an effect below this share of the published one is negligible
 
 
+def _near(claim: Mapping) -> float:  # an effect at most so large is next to none
+    return claim.get("matters", 0) if claim["rule"] == "direction" else TENTH
+
+
 def judge(row: Mapping | None, claim: Mapping) -> str:
     """The verdict on a claim, one of `VERDICTS`.
 
-    Args:
-        row: the row that decides, with `value`, `low`, `high`, `null` and `state`, and maybe the
-            null's range `null_low`, `null_high`; None for none. Without an interval the value alone
-            decides, but for a direction.
-        claim: an entry of `claims.yaml`. Its `rule` is one of:
-            bound: ours is at most `published`.
-            number: a theorem's, of which no value means 'no effect'; undecided where half of the
-                interval is wider than `matters` (a tenth of `published`).
-            direction: ours is on the `side` (1, -1) of no effect by more than `matters`.
-            effect: ours reaches `published` from no effect; or reaches `unit`, the effect that a
-                control is a control of.
-            `tolerance`: how far from `published` still counts as it, such as its rounding.
+    The row that decides has `value`, `low`, `high`, `null`, `state`, and maybe the null's range.
+    Without an interval the value alone decides, but for a direction. A claim's `rule` is one of
+
+        bound: ours is at most `published`.
+        number: a theorem's, of which no value means 'no effect'; undecided where half of the
+            interval is wider than `matters` (a tenth of `published`).
+        direction: ours is on the `side` (1, -1) of no effect by more than `matters`.
+        effect: ours reaches `published` from no effect; or reaches `unit`, the effect that a
+            control is a control of.
+
+    `tolerance`: how far from `published` still counts as it, such as its rounding.
     """
     if row is None or (isnan(row["value"]) and not row["state"]):
         return "not run"
@@ -61,7 +64,7 @@ def judge(row: Mapping | None, claim: Mapping) -> str:
             return "larger" if low > published else "smaller"
         matters = claim.get("matters", TENTH * published)
         return "reproduced" if (high - low) / 2 <= matters + tolerance else "undecided"
-    unit, near = _unit(row, claim), _near(claim)
+    unit, near = _null_and_unit(row, claim)[1], _near(claim)
     if (rule == "direction" and isnan(row["low"])) or abs(unit) <= tolerance:
         return "undecided"  # one run; nothing is a share of what was rounded away
     _, low, high = effect(row, claim)
@@ -81,7 +84,7 @@ def judge(row: Mapping | None, claim: Mapping) -> str:
 
 def effect(row: Mapping, claim: Mapping) -> tuple[float, float, float]:
     """Our effect and the ends of its interval, in units of the published effect, or of `side`."""
-    null, unit = _null(row, claim), _unit(row, claim)
+    null, unit = _null_and_unit(row, claim)
     low, high = sorted((end - null) / unit for end in _ends(row))
     return (row["value"] - null) / unit, low, high
 
@@ -91,19 +94,11 @@ def _ends(row: Mapping) -> tuple[float, float]:
     return low, high
 
 
-def _null(row: Mapping, claim: Mapping) -> float:
-    return claim.get("no_effect", 0) if isnan(row["null"]) else row["null"]
-
-
-def _unit(row: Mapping, claim: Mapping) -> float:
+def _null_and_unit(row: Mapping, claim: Mapping) -> tuple[float, float]:
+    null = claim.get("no_effect", 0) if isnan(row["null"]) else row["null"]
     if claim["rule"] == "direction":
-        return claim["side"]
-    return claim["unit"] if "unit" in claim else claim["published"] - _null(row, claim)
-
-
-def _near(claim: Mapping) -> float:
-    """An effect at most so large is next to none."""
-    return claim.get("matters", 0) if claim["rule"] == "direction" else TENTH
+        return null, claim["side"]
+    return null, claim["unit"] if "unit" in claim else claim["published"] - null
 
 
 def p_value(row: Mapping | None, claim: Mapping, verdict: str) -> float:
@@ -115,7 +110,7 @@ def p_value(row: Mapping | None, claim: Mapping, verdict: str) -> float:
     rule = claim["rule"]
     if verdict in ("not run", "not reached") or row["state"] or rule in ("bound", "number"):
         return nan
-    if isnan(row["low"]) or not row["high"] > row["low"] or not _unit(row, claim):
+    if isnan(row["low"]) or not row["high"] > row["low"] or not _null_and_unit(row, claim)[1]:
         return nan
     share, low, high = effect(row, claim)
     near = _near(claim)

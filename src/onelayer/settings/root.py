@@ -18,8 +18,6 @@ from onelayer.settings.scan_snap import ScanSnapSettings
 from onelayer.settings.topic_structure import TopicStructureSettings
 from onelayer.settings.topics import TopicSettings
 
-MOST_LINES = 5  # faults named at once
-
 
 class Settings(Block):
     """Everything that `config.yaml` and its overlays may say."""
@@ -39,25 +37,22 @@ class Settings(Block):
     def texts(self) -> dict[str, list[str]]:
         """Names of the corpora that are read, by the key that names them."""
         of, text = self.topic_structure, self.scan_snap.language_model
-        trainings = [training.corpus or text.corpus for training in text.trainings]
         return {
             "topic_structure.wikipedia.corpus": [of.wikipedia.corpus],
             "topic_structure.sensitivity.corpus": [of.sensitivity.corpus or of.wikipedia.corpus],
             "scan_snap.language_model.corpus": [text.corpus],
-            "scan_snap.language_model.trainings": trainings,
+            "scan_snap.language_model.trainings": [t.corpus or text.corpus for t in text.trainings],
             "pretraining.corpus": [self.pretraining.corpus],
         }
 
     @pydantic.model_validator(mode="after")
     def _names_are_known(self) -> Self:
         of = self.topic_structure
+        pretrained = {name for name, model in self.models.items() if model.source == "pretrain"}
         named = {key: (names, self.corpora) for key, names in self.texts.items()} | {
             "topic_structure.wikipedia.models": (of.wikipedia.models, self.models),
             "topic_structure.wikipedia.reading.models": (of.wikipedia.reading.models, self.models),
-            "topic_structure.wikipedia.inputs.models": (
-                of.wikipedia.inputs.models,
-                {name for name, model in self.models.items() if model.source == "pretrain"},
-            ),
+            "topic_structure.wikipedia.inputs.models": (of.wikipedia.inputs.models, pretrained),
             "topic_structure.sensitivity.models": (of.sensitivity.models, self.models),
             "topics.words.single_piece_in": (self.topics.words.single_piece_in, self.models),
         }
@@ -72,18 +67,16 @@ class Settings(Block):
     def _values_go_together(self) -> Self:
         if self.portable and (key := next(_on_gpu(self), None)):
             raise ValueError(f"{key}: cuda; a portable run computes on the CPU (cpu or auto)")
-        wikipedia, of_inputs = self.topic_structure.wikipedia, "topic_structure.wikipedia.inputs"
+        wikipedia = self.topic_structure.wikipedia
         arms = wikipedia.inputs.models
         if arms and not any(self.models[name].inputs for name in arms):
-            found = ", ".join(arms)
-            raise ValueError(f"{of_inputs}.models: at least one must have `inputs`, found {found}")
+            found = f"at least one must have `inputs`, found {', '.join(arms)}"
+            raise ValueError(f"topic_structure.wikipedia.inputs.models: {found}")
         longest, most = self.pretraining.size.longest, self.probe.attention.max_tokens
         for name in [*wikipedia.models, *arms, *self.topic_structure.sensitivity.models]:
             if self.models[name].source == "pretrain" and most > longest:
-                raise ValueError(
-                    f"probe.attention.max_tokens: {most}; {name} reads at most "
-                    f"pretraining.size.longest tokens, {longest}"
-                )
+                limit = f"reads at most pretraining.size.longest tokens, {longest}"
+                raise ValueError(f"probe.attention.max_tokens: {most}; {name} {limit}")
         return self
 
 
@@ -96,10 +89,9 @@ def _on_gpu(part: object, *path: str) -> Iterator[str]:
 
 
 def load(config: Mapping) -> Settings:
-    """The settings, or one line for each fault and exit code 1."""
+    """The settings, or one line for each of the first five faults and exit code 1."""
     try:
         return Settings.model_validate(dict(config))
     except pydantic.ValidationError as error:
         lines = [f"config: {describe(problem, config)}" for problem in error.errors()]
-    more = [f"config: and {len(lines) - MOST_LINES} more"] if len(lines) > MOST_LINES else []
-    sys.exit("\n".join([*lines[:MOST_LINES], *more]))
+    sys.exit("\n".join([*lines[:5], *([f"config: and {len(lines) - 5} more"] * (len(lines) > 5))]))
