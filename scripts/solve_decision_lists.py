@@ -12,5 +12,5 @@ with job(snakemake) as step:
     step.save(
         solved=solve_grids(settings, shown, step.progress),
         followed=follow(shown, settings.max_steps),
-        counterexample=pd.concat([counterexample(delta) for delta in (1.0, 0.5)]),
+        counterexample=pd.DataFrame([counterexample(delta) for delta in (1.0, 0.5)]),
     )

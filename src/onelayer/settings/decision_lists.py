@@ -82,12 +82,6 @@ class Run(Size):
     max_steps: Count = 100_000  # where a run gives up
 
 
-class AttentionTraining(Block):
-    """W alone, all of it."""
-
-    runs: Annotated[list[Run], each_once(*LISTS, "method")] = Field(min_length=1)
-
-
 class ValueTraining(Block):
     """V alone at W = 0 (section II)."""
 
@@ -95,7 +89,6 @@ class ValueTraining(Block):
     seeds: Seeds  # of lists and permutation
     eta: Positive  # learning rate
     steps: Count
-    record_every: Count  # steps between two points of the history
 
 
 class NearStart(Size):
@@ -124,22 +117,27 @@ class JointTraining(Block):
     small: Annotated[list[SmallStart], each_once(*LISTS, "optimiser", "eta")] = Field(min_length=1)
 
 
-class DecisionListSettings(Threaded):
+class Training(Threaded):
+    """W alone, V alone, and both."""
+
+    attention: Annotated[list[Run], each_once(*LISTS, "method")] = Field(min_length=1)
+    value: ValueTraining
+    joint: JointTraining
+
+
+class DecisionListSettings(Training):
     """Decision lists with one-layer transformers."""
 
     theorem_1: Theorem1
     shown: list[Size] = Field(min_length=1)  # in the figures over time; the first token by token
-    attention: AttentionTraining
-    value: ValueTraining
-    joint: JointTraining
 
     @pydantic.model_validator(mode="after")
     def _shown_sizes_have_runs(self) -> Self:
-        have = {(run.L, run.n, run.m, run.shortest) for run in self.attention.runs}
+        have = {(run.L, run.n, run.m, run.shortest) for run in self.attention}
         for size in self.shown:
             if size.shortest or (size.L, size.n, size.m, None) not in have:
                 raise ValueError(
-                    f"shown: L {size.L}, n {size.n}, m {size.m} has no run in attention.runs "
+                    f"shown: L {size.L}, n {size.n}, m {size.m} has no run in attention "
                     "with lists of one length"
                 )
         return self
