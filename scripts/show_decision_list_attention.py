@@ -1,10 +1,10 @@
-"""W alone, all of it: what each training reached, and loss and accuracy over time."""
+"""W alone, all of it: what each training reached, loss and accuracy over time, learned scores."""
 
 import numpy as np
 import pandas as pd
 
 from onelayer.decision_lists import readable
-from onelayer.evidence.figures import MIDDLE, PALETTE, despine, plt
+from onelayer.evidence.figures import DIVERGING, MARKERS, MIDDLE, PALETTE, SEQUENTIAL, despine, plt
 from onelayer.evidence.tables import tidy
 from onelayer.job import job
 
@@ -13,7 +13,7 @@ SHOWN |= {"exact t*": "exact_t_star", "ratio": "time_to_exact_ratio", "bound": "
 SHOWN |= {"accuracy": "accuracy", "list order": "order", "certified": "certified"}
 KEYS = [*readable.SIZES, "method", "seed"]
 QUANTITIES = ["t_star", "median_column_time", "exact_t_star", "exact_median_time"]
-QUANTITIES += ["time_to_exact_ratio", "gamma", "bound", "accuracy", "order", "certified", "step"]
+QUANTITIES += ["time_to_exact_ratio", "gamma", "bound", "accuracy", "order", "certified", "steps"]
 METHODS = {"full": "full flow, all sequences", "descent": "SGD, fresh sequences"}
 NOTES = [
     "'full': population gradient flow over all sequences, by Heun's method. 'descent': stochastic "
@@ -46,52 +46,117 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
         key = dict.fromkeys(KEYS, "all") | {"method": method}
         key["quantity"] = f"time_to_bound_ratio_{method}" + "_unequal_lists" * of_unequal
         rows.append(key | readable.largest_ratio(group["t_star"], group["bound"]))
-    of_runs = readable.long(runs, KEYS, QUANTITIES).replace({"quantity": {"step": "steps"}})
-    bounds = runs["bound"].repeat(len(QUANTITIES)).to_numpy()
-    of_runs["published"] = np.where(of_runs["quantity"] == "t_star", bounds, np.nan)
+    of_runs = readable.long(runs, KEYS, QUANTITIES, runs["bound"])
     return tidy(pd.concat([pd.DataFrame(rows), of_runs]), KEYS)
 
 
-def draw(runs: pd.DataFrame, history: pd.DataFrame, followed: pd.DataFrame) -> plt.Figure:
+def draw_time(runs: pd.DataFrame, history: pd.DataFrame, followed: pd.DataFrame) -> plt.Figure:
     """Loss and accuracy against time, W only: a column per size shown."""
-    sizes = followed[["L", "n", "m"]].drop_duplicates()
+    sizes = followed.groupby(["L", "n", "m"], sort=False)
     figure, axes = plt.subplots(
         2, len(sizes), figsize=(MIDDLE, 4.6), sharex="col", sharey="row", squeeze=False
     )
-    colours = dict(zip(METHODS, PALETTE, strict=False))
-    for column, size in zip(axes.T, sizes.itertuples(index=False), strict=True):
-        chosen = f"L == {size.L} and n == {size.n} and m == {size.m}"
-        exact = followed.query(chosen)
-        paths = history.query(f"{chosen} and shortest == m and time > 0")
-        bound = runs.query(f"{chosen} and shortest == m")["bound"].iloc[0]
+    full = {"color": PALETTE[0], "marker": "o", "markersize": 3.5, "linestyle": ""}
+    descent = {"color": PALETTE[1], "linewidth": 0.9, "alpha": 0.8}
+    styles = {"full": full | {"markevery": 0.05}, "descent": descent}
+    exact, bound = {"color": "black", "linewidth": 2.4}, {"color": "0.35", "linestyle": "--"}
+    for column, ((L, n, m), flow) in zip(axes.T, sizes, strict=True):
+        chosen = f"L == {L} and n == {n} and m == {m} and shortest == m"
+        paths, end = history.query(f"{chosen} and time > 0"), runs.query(chosen)["bound"].iloc[0]
         for axis, quantity in zip(column, ("loss", "accuracy"), strict=True):
-            axis.plot(exact["time"], exact[quantity], color="black", linewidth=2.4)
+            axis.plot(flow["time"], flow[quantity], **exact)
             for (method, _), path in paths.groupby(["method", "seed"]):
-                style = {"linewidth": 0.9, "alpha": 0.8}
-                if method == "full":  # in points, so that the exact curve below them is seen
-                    style = {"marker": "o", "markersize": 3.5, "linestyle": "", "markevery": 0.05}
-                axis.plot(path["time"], path[quantity], color=colours[method], **style)
-            axis.axvline(bound, color="0.35", linestyle="--")
-        column[0].set(title="L = {}, n = {}, m = {}".format(*size), xscale="log")
-        column[0].set_xlim(exact["time"].max() / 300, 2 * bound)
+                axis.plot(path["time"], path[quantity], **styles[method])
+            axis.axvline(end, **bound)
+        column[0].set(title=f"L = {L}, n = {n}, m = {m}", xscale="log")
+        column[0].set_xlim(flow["time"].max() / 300, 2 * end)
         column[1].set_xlabel("time (learning rate × steps)")
     axes[0, 0].set_ylabel("loss (nats)")
     axes[1, 0].set_ylabel("share of queries right")
     figure.suptitle("Full flow and SGD beside the exact flow and Theorem 1's bound")
-    lines = [plt.Line2D([], [], color="black", linewidth=2.4, label="reduced flow, exact")]
-    for method, label in METHODS.items():
-        style = {"marker": "o", "linestyle": ""} if method == "full" else {}
-        lines.append(plt.Line2D([], [], color=colours[method], label=label, **style))
-    lines.append(plt.Line2D([], [], color="0.35", linestyle="--", label="Theorem 1's bound"))
+    named = {"reduced flow, exact": exact, METHODS["full"]: full, METHODS["descent"]: descent}
+    named["Theorem 1's bound"] = bound
+    lines = [plt.Line2D([], [], label=label, **style) for label, style in named.items()]
     figure.legend(handles=lines, loc="outside lower center", ncols=2)
     despine(*axes.flat)
     return figure
 
 
+def place_name(k: int, m: int) -> str:
+    """`a₁`, ..., and `a₃ = a` for the last."""
+    subscript = str(k + 1).translate(str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉"))
+    return f"a{subscript} = a" if k == m - 1 else f"a{subscript}"
+
+
+def draw_matrices(axes: np.ndarray, scores: pd.DataFrame, names: list[str]) -> None:
+    """W at the end of the first seed of each method, [place in the list, query]."""
+    bound, L, m = scores["score"].abs().max(), scores["query"].max() + 1, len(names) - 1
+    for axis, (method, rows) in zip(axes, scores.groupby("method", sort=False), strict=False):
+        grid = rows["score"].to_numpy()[: L**2].reshape(L, L)
+        image = axis.imshow(grid, cmap=DIVERGING, vmin=-bound, vmax=bound, aspect="auto")
+        axis.axhline(m - 0.5, color="black", linewidth=1)
+        axis.set_yticks([*range(m), (m + L - 1) / 2], names)
+        axis.set_xticks([0, L - 1], ["1", str(L)])
+        after = "full flow" if method == "full" else "SGD"
+        axis.set(xlabel="query token a", title=f"W after {after}")
+    axes[0].figure.colorbar(image, ax=axes, label="score W[b, a]", pad=0.02)
+
+
+def draw_scores(axis: plt.Axes, path: pd.DataFrame, times: list[float], names: list[str]) -> None:
+    """Scores over time, with the time from which each is above all that it must be."""
+    colours = [*plt.get_cmap(SEQUENTIAL)(np.linspace(0.15, 0.8, len(times))), "0.5"]
+    scores = np.array(path["scores"].tolist()).T  # [m + 1, times]
+    for name, colour, line in zip(names, colours, scores, strict=True):
+        axis.plot(path["time"], line, color=colour, linewidth=1.8)
+        end = path["time"].iloc[-1], line[-1]
+        axis.annotate(name, end, xytext=(3, 0), textcoords="offset points", va="center", fontsize=8)
+    for time, colour in zip(times, colours, strict=False):
+        axis.axvline(time, color=colour, linestyle=":")
+    axis.set(xlabel="time", ylabel="score W[b, a]", title="dotted: learned from here")
+
+
+def draw_order(scores: pd.DataFrame, solved: pd.DataFrame, followed: pd.DataFrame) -> plt.Figure:
+    """Of the first size shown: W in list order, its scores over time, and the staircase.
+
+    The staircase is the learning time of each place / t*, for every m: own token first, then a_1,
+    a_2, ...
+    """
+    L, n, m = followed[["L", "n", "m"]].iloc[0]
+    figure = plt.figure(figsize=(MIDDLE, 5))
+    upper, lower = figure.subfigures(2, 1)
+    left, right = lower.subplots(1, 2)
+    size = f"L == {L} and n == {n}"
+    scores = scores.query(f"{size} and m == {m} and shortest == m")
+    names = [*(place_name(k, m) for k in range(m)), "others"]
+    axes = upper.subplots(1, scores["method"].nunique(), squeeze=False)[0]
+    draw_matrices(axes, scores, names)
+    solved = solved.query(f"{size} and shortest == m and delta == 1 and t_star > 0")
+    staircases = {row.m: row.separation for row in solved.sort_values("m").itertuples()}
+    draw_scores(left, followed.query(f"{size} and m == {m}"), staircases[m], names)
+    rising, several = True, [one for one in staircases.items() if one[0] > 1]
+    for (length, times), colour, marker in zip(several, PALETTE, MARKERS, strict=False):
+        own_first = np.roll(times, 1)
+        rising &= bool((np.diff(own_first) > 0).all())
+        style = {"color": colour, "marker": marker, "label": f"m = {length}"}
+        right.plot(np.arange(length), own_first / max(times), **style)
+    right.set_xticks(range(length), ["own a", *(place_name(k, 0) for k in range(length - 1))])
+    right.set(ylim=(-0.03, 1.05), ylabel="learned at time / t*", title="order of learning")
+    right.legend(loc="lower right")
+    despine(left, right)
+    how = "When W learns the own token and each place of the list"
+    how = "W learns the own token first, then the list from its top" if rising else how
+    figure.suptitle(f"{how}\n(L = {L}, n = {n})")
+    return figure
+
+
 with job(snakemake) as step:
-    runs = compared(pd.read_parquet(snakemake.input.runs))
-    history = pd.read_parquet(snakemake.input.history)
+    names = "runs", "history", "scores", "solved", "followed"
+    runs, history, scores, solved, followed = (
+        pd.read_parquet(snakemake.input[name]) for name in names
+    )
+    runs = compared(runs.rename(columns={"step": "steps"}))
     title = "Decision lists: training the full matrix W, V = cP"
     shown = readable.for_readers(runs, SHOWN)
     step.save_table(table(runs), title=title, shown=shown, notes=NOTES)
-    step.save_figure(draw(runs, history, pd.read_parquet(snakemake.input.followed)))
+    step.save_figure(draw_time(runs, history, followed))
+    step.save_figure(draw_order(scores, solved, followed), "order")

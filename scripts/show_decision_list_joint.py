@@ -67,29 +67,34 @@ def table(near: pd.DataFrame, small: pd.DataFrame) -> pd.DataFrame:
     for values, runs in near.groupby(["start", *SYMBOLS], sort=False):
         key = dict(zip(KEYS, [*values, "all"], strict=True))
         rows += [key | row for row in theorem_2(runs)]
-    named = {"first_perfect": "steps_to_perfect"}
-    at_the_end = ["order", "argmax_accuracy", "centred_cosine"]
-    of_near = readable.long(near.rename(columns=named), KEYS, OBSERVED)
-    of_small = readable.long(small.rename(columns=named), KEYS, [*OBSERVED, *at_the_end])
-    return tidy(pd.concat([pd.DataFrame(rows), of_near, of_small]), KEYS)
+    near, small = (runs.assign(steps_to_perfect=runs["first_perfect"]) for runs in (near, small))
+    at_the_end = [*OBSERVED, "order", "argmax_accuracy", "centred_cosine"]
+    runs = [readable.long(near, KEYS, OBSERVED), readable.long(small, KEYS, at_the_end)]
+    return tidy(pd.concat([pd.DataFrame(rows), *runs]), KEYS)
+
+
+def spread(values: pd.Series, digits: int) -> str:
+    """`0.88 (0.82 to 0.94)`: mean, smallest and largest; one where all are alike."""
+    middle, low, high = (number(v, digits) for v in (values.mean(), values.min(), values.max()))
+    return middle if low == high else f"{middle} ({low} to {high})"
 
 
 def shown(near: pd.DataFrame, small: pd.DataFrame) -> pd.DataFrame:
     """A row per start and size for readers."""
     rows = []
-    for _, runs in pd.concat([near, small]).groupby(["start", *SYMBOLS], sort=False):
-        first, steps = runs.iloc[0], runs["first_perfect"]
-        met = runs[runs["holds"] == 1]
+    starts = pd.concat([near, small]).groupby(["start", *SYMBOLS], sort=False)
+    for (start, L, n, m, shortest), runs in starts:
+        met, steps, of_all = runs[runs["holds"] == 1], runs["first_perfect"], f"{len(runs)} seeds"
         window = [number(met[name].mean(), 0) for name in WINDOW]
-        row = {"start": first["start"], **readable.size_columns(runs).iloc[0]}
-        row["hypotheses hold"] = (
-            EMPTY if pd.isna(first["holds"]) else f"{len(met)} of {len(runs)} seeds"
-        )
-        row["η × curvature"] = number(met["eta_times_curvature"].max())
-        row["window of T (steps)"] = " to ".join(window) if len(met) else EMPTY
-        row["perfect"] = f"{steps.notna().sum()} of {len(steps)} seeds"
-        row["at step"] = readable.spread(steps, 0)
-        rows.append(row | {"accuracy at the end": readable.spread(runs["accuracy"], 4)})
+        rows.append({
+            "start": start, "L": L, "n": n, "m": readable.lists(m, shortest),
+            "hypotheses hold": f"{len(met)} of {of_all}" if runs["holds"].notna().all() else EMPTY,
+            "η × curvature": number(met["eta_times_curvature"].max()),
+            "window of T (steps)": " to ".join(window) if len(met) else EMPTY,
+            "perfect": f"{steps.notna().sum()} of {of_all}",
+            "at step": spread(steps, 0),
+            "accuracy at the end": spread(runs["accuracy"], 4),
+        })  # fmt: skip
     return pd.DataFrame(rows)
 
 
@@ -117,34 +122,29 @@ def draw_small(axis: plt.Axes, history: pd.DataFrame) -> None:
     """Accuracy over steps from small random numbers, a colour per size and optimiser."""
     starts = history.groupby([*SYMBOLS, "optimiser", "eta"], sort=False)
     for ((L, _, m, shortest, name, eta), runs), colour in zip(starts, PALETTE, strict=False):
+        label = f"{name}, η = {eta:g}, L = {L}, m = {readable.lists(m, shortest)}"
+        axis.plot([], [], color=colour, marker="o", label=label)
         for _, path in runs.groupby("seed"):
             axis.plot(path["step"], path["accuracy"], color=colour, linewidth=0.9)
             axis.plot(path["step"].iloc[-1], path["accuracy"].iloc[-1], "o", color=colour)
-        label = f"{name}, η = {eta:g}, L = {L}, m = {readable.lists(m, shortest)}"
-        axis.plot([], [], color=colour, marker="o", label=label)
-    readable.steps_axis(axis, history["step"].max())
+    axis.set_xscale("symlog", linthresh=1)
     axis.set(ylim=(0, 1.05), xlabel="steps", ylabel="share of queries right", title="small start")
-
-
-def draw(near: pd.DataFrame, small: pd.DataFrame, history: pd.DataFrame) -> plt.Figure:
-    """Near cP on the left, small starts on the right."""
-    figure, axes = plt.subplots(1, 2, figsize=(MIDDLE, 4.4))
-    swept = near[near.groupby(SYMBOLS)["epsilon"].transform("nunique") > 1]
-    draw_near(axes[0], swept)
-    draw_small(axes[1], history)
-    for axis in axes:
-        axis.legend(loc="upper center", bbox_to_anchor=(0.45, -0.2), fontsize=7.5)
-    near, small = (runs["first_perfect"].notna() for runs in (swept, small))
-    figure.suptitle(
-        f"W and V trained together: {near.sum()} of {len(near)} runs near cP and {small.sum()} of\n"
-        f"{len(small)} from small random numbers come to be perfect"
-    )
-    despine(*axes)
-    return figure
 
 
 with job(snakemake) as step:
     near, small = map(pd.read_parquet, (snakemake.input.near, snakemake.input.small))
     title = "Decision lists: W and V trained together, and Theorem 2"
     step.save_table(table(near, small), title=title, shown=shown(near, small), notes=NOTES)
-    step.save_figure(draw(near, small, pd.read_parquet(snakemake.input.small_history)))
+    figure, axes = plt.subplots(1, 2, figsize=(MIDDLE, 4.4))
+    swept = near[near.groupby(SYMBOLS)["epsilon"].transform("nunique") > 1]
+    draw_near(axes[0], swept)
+    draw_small(axes[1], pd.read_parquet(snakemake.input.small_history))
+    for axis in axes:
+        axis.legend(loc="upper center", bbox_to_anchor=(0.45, -0.2), fontsize=7.5)
+    perfect = [f"{runs['first_perfect'].count()} of" for runs in (swept, small)]
+    figure.suptitle(
+        f"W and V trained together: {perfect[0]} {len(swept)} runs near cP and {perfect[1]}\n"
+        f"{len(small)} from small random numbers come to be perfect"
+    )
+    despine(*axes)
+    step.save_figure(figure)

@@ -32,7 +32,6 @@ rule train_decision_lists:
         attention_history="results/decision_lists/attention_history.parquet",
         attention_scores="results/decision_lists/attention_scores.parquet",
         value_history="results/decision_lists/value_history.parquet",
-        value_ceilings="results/decision_lists/value_ceilings.parquet",
         final_values="results/decision_lists/values.parquet",
         joint_near="results/decision_lists/joint_near.parquet",
         joint_small="results/decision_lists/joint_small.parquet",
@@ -82,10 +81,13 @@ rule show_decision_list_attention:
     input:
         runs=rules.train_decision_lists.output.attention_runs,
         history=rules.train_decision_lists.output.attention_history,
+        scores=rules.train_decision_lists.output.attention_scores,
+        solved=rules.solve_decision_lists.output.solved,
         followed=rules.solve_decision_lists.output.followed,
     output:
         table=table("decision_lists/attention_training"),
         figure=figure("decision_lists/accuracy_over_time"),
+        order=figure("decision_lists/attention_order"),
     log:
         "results/logs/show_decision_list_attention.log",
     localrule: True
@@ -93,38 +95,16 @@ rule show_decision_list_attention:
         "../../envs/onelayer.yaml"
     params:
         code=code("show_decision_list_attention"),
-        caption="Loss and accuracy on decision lists against time, W only: exact reduced flow, full flow, SGD on fresh sequences.",
+        caption="W only: loss and accuracy over time of exact reduced flow, full flow and SGD on fresh sequences; the learned scores in list order, and the staircase in which they are learned.",
     message:
         "Show trainings of the full matrix W on decision lists"
     script:
         "../../scripts/show_decision_list_attention.py"
 
 
-rule show_decision_list_order:
-    input:
-        scores=rules.train_decision_lists.output.attention_scores,
-        solved=rules.solve_decision_lists.output.solved,
-        followed=rules.solve_decision_lists.output.followed,
-    output:
-        figure=figure("decision_lists/attention_order"),
-    log:
-        "results/logs/show_decision_list_order.log",
-    localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
-    params:
-        code=code("show_decision_list_order"),
-        caption="The learned scores W[b, a] with every query's list in order, and the staircase in which they are learned.",
-    message:
-        "Show in which order decision lists are learned"
-    script:
-        "../../scripts/show_decision_list_order.py"
-
-
 rule show_decision_list_value:
     input:
         history=rules.train_decision_lists.output.value_history,
-        ceilings=rules.train_decision_lists.output.value_ceilings,
         values=rules.train_decision_lists.output.final_values,
     output:
         table=table("decision_lists/value_from_uniform_attention"),

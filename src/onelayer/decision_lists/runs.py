@@ -83,28 +83,28 @@ def value_runs(settings: ValueTraining, progress: Progress = iter) -> tuple[pd.D
     """V alone, from 0, under uniform attention (section II), for every size and seed.
 
     Returns:
-        Three tables, each beginning with `L`, `n`, `m`, `shortest` and `seed`: the history (`step`
-        and `OnV.measure`); `task_accuracy_ceiling`, the largest that any V can have at W = 0; and V
-        at the end with its rows in the order of pi, so that P is the diagonal: `row`, `column`,
-        `value`.
+        Two tables, each with `L`, `n`, `m`, `shortest` and `seed`: the history (`step`, what
+        `OnV.measure` says, and `task_accuracy_ceiling`, the largest that any V can have at W = 0);
+        and V at the end with its rows in the order of pi, so that P is the diagonal: `row`,
+        `column`, `value`.
     """
-    histories, ceilings, values = [], [], []
+    histories, values = [], []
     for size, seed, key in each_seed(settings.sizes, progress, settings.seeds):
         lists = data.lists_of_seed(size.L, size.m, seed, size.shortest)
         sequences = data.enumerate_sequences(size.L, size.n)
         problem = OnV(lists, queries_of(lists, sequences), settings.eta)
-        histories.append(train(problem, settings.steps).assign(**key))
+        history = train(problem, settings.steps)
         # Uniform attention gives all queries of a sequence the same output: at best it is the label
         # that most of them have.
         places = lists.determining_places(sequences.tokens)  # [S, n]
         votes = (places[:, :, None] == np.arange(size.n)).sum(axis=1)
         ceiling = float((sequences.probability * votes.max(axis=1)).sum() / size.n)
-        ceilings.append(key | {"task_accuracy_ceiling": ceiling})
+        histories.append(history.assign(**key, task_accuracy_ceiling=ceiling))
         V = problem.V.numpy()[lists.permutation]
         row, column = np.indices(V.shape)
         places = {"row": row.ravel(), "column": column.ravel(), "value": V.ravel()}
         values.append(pd.DataFrame(key | places))
-    return pd.concat(histories), pd.DataFrame(ceilings), pd.concat(values)
+    return pd.concat(histories), pd.concat(values)
 
 
 def near_runs(starts: Iterable[NearStart], progress: Progress = iter) -> pd.DataFrame:
