@@ -1,21 +1,139 @@
-"""W alone, all of it: what each training reached, loss and accuracy over time, learned scores."""
+"""Theorem 1: time to perfect classification beside the bound; trainings of W; learned scores."""
 
 import numpy as np
 import pandas as pd
 
 from onelayer.decision_lists import readable
 from onelayer.evidence.figures import DIVERGING, MARKERS, MIDDLE, PALETTE, SEQUENTIAL, despine, plt
-from onelayer.evidence.tables import tidy
+from onelayer.evidence.tables import number, tidy
 from onelayer.job import job
 
-SHOWN = {"method": "method", "seed": "seed", "t*": "t_star", "median token": "median_column_time"}
-SHOWN |= {"exact t*": "exact_t_star", "ratio": "time_to_exact_ratio", "bound": "bound"}
-SHOWN |= {"accuracy": "accuracy", "list order": "order", "certified": "certified"}
-KEYS = [*readable.SIZES, "method", "seed"]
-QUANTITIES = ["t_star", "median_column_time", "exact_t_star", "exact_median_time"]
-QUANTITIES += ["time_to_exact_ratio", "gamma", "bound", "accuracy", "order", "certified", "steps"]
+TIMES_KEYS = [*readable.SIZES, "delta"]
+TIMES_QUANTITIES = [
+    "t_star",
+    "gamma",
+    "bound",
+    "t_star_to_bound_ratio",
+    "t_star_gamma_log_l",
+    "order",
+]
+TIMES_SHOWN = {"δ": "delta", "t*": "t_star", "γ": "gamma", "bound": "bound"}
+TIMES_SHOWN |= {"t* / bound": "t_star_to_bound_ratio", "t* γ log L": "t_star_gamma_log_l"}
+TIMES_SHOWN |= {"list order": "order"}
+TIMES_NOTES = [
+    "Exact: reduced gradient flow from W = 0, V = cP, uniform sequences of n distinct tokens, "
+    "lists of length m; '1 to 4': of unequal length, each length for as many tokens, which take as "
+    "long as the slowest length alone. t* is the first time at which every sequence is classified "
+    "strictly right. 'List order' is the share of adjacent list pairs with W[a_k, a] > "
+    "W[a_{k+1}, a].",
+    "The paper publishes no numbers but the bound 4 m / (log(L) γ).",
+    readable.GAMMA_AND_DELTA,
+    "δ sets the scale c, and so t*, but not the bound: how loose the bound is depends on δ. "
+    "δ above 1 is no probability mass, and left out of the rows over all sizes.",
+]
+SEARCH_NOTE = (
+    "Not uniform: the worst case of a search (onelayer.decision_lists.theorem_1) has {L:g} "
+    "tokens, sequences of {n:g}, lists of up to {m:g}; its t* in units of the bound is {found}. "
+    "A δ that depends on the data is not refuted."
+)
+
+
+def grown(solved: pd.DataFrame) -> dict[int, pd.DataFrame]:
+    """Rows with equal lists at delta = 1 that several vocabularies have, by n."""
+    rows = solved.query("shortest == m and delta == 1 and t_star > 0")
+    return {n: of_n for n, of_n in rows.groupby("n") if len(set(of_n["L"])) > 1}
+
+
+def growth(rows: pd.DataFrame) -> float:
+    """Slope of log(t* log L) against log L, the same for every m."""
+    logs = pd.DataFrame({"x": np.log(rows["L"]), "y": np.log(rows["t_star"] * np.log(rows["L"]))})
+    x, y = (logs - logs.groupby(rows["m"]).transform("mean")).T.to_numpy()
+    return float((x * y).sum() / (x**2).sum())
+
+
+def times_table(solved: pd.DataFrame, counterexample: pd.DataFrame) -> pd.DataFrame:
+    """All sizes together, the counterexample, then a row per size and quantity."""
+    up_to_1, all_sizes = solved[solved["delta"] <= 1], dict.fromkeys(TIMES_KEYS, "all")
+    ratio = readable.largest_ratio(up_to_1["t_star"], up_to_1["bound"])
+    order = {"value": up_to_1["order"].min(), "n": len(up_to_1), "state": ratio["state"]}
+    rows = [
+        all_sizes | {"quantity": "largest_time_to_bound_ratio"} | ratio,
+        all_sizes | {"quantity": "least_list_order"} | order,
+    ]
+    for n, of_n in grown(solved).items():
+        key = all_sizes | {"sequence_length": n, "delta": 1, "quantity": "growth_exponent"}
+        rows.append(key | {"value": growth(of_n), "n": len(of_n)})
+    for case in counterexample.rename(columns=readable.WORDS).to_dict("records"):
+        key = {name: f"{case[name]:g}" for name in TIMES_KEYS}
+        key["quantity"] = "counterexample_time_to_bound_ratio"
+        rows.append(key | {"value": case["t_star_to_bound_ratio"], "n": 1, "published": 1.0})
+    bounds = solved["bound"].where(solved["delta"] <= 1)
+    sizes = readable.long(solved, TIMES_KEYS, TIMES_QUANTITIES, bounds)
+    return tidy(pd.concat([pd.DataFrame(rows), sizes]), TIMES_KEYS)
+
+
+def draw_times(solved: pd.DataFrame) -> plt.Figure:
+    """t* and the bound against L, a colour per n; and t* / bound against delta."""
+    figure, (left, right) = plt.subplots(1, 2, figsize=(MIDDLE, 3.2))
+    for colour, (n, rows) in zip(PALETTE, grown(solved).items(), strict=False):
+        over_m = rows.groupby("L")[["t_star", "bound"]].agg(["min", "max"])
+        filled, hatched = {"facecolor": colour}, {"facecolor": "none", "hatch": "////"}
+        for quantity, style in (("t_star", filled), ("bound", hatched)):
+            low, high = over_m[quantity, "min"], over_m[quantity, "max"]
+            left.fill_between(low.index, low, high, edgecolor=colour, linewidth=1.2, **style)
+        left.plot([], [], color=colour, linewidth=4, label=f"n = {n}")
+    lengths = "m = {} to {}".format(*solved["m"].agg(["min", "max"]))
+    left.text(0.04, 0.31, f"hatched: bound\nfilled: t*\n({lengths})", transform=left.transAxes)
+    left.set(xscale="log", yscale="log", xlabel="vocabulary L", ylabel="time to perfect")
+    ticks = sorted(solved["L"].unique())[::2]
+    left.set_xticks(ticks, [str(L) for L in ticks])
+    left.set_xticks([], minor=True)
+    left.set_title("δ = 1", fontsize=9)
+    equal = solved.query("shortest == m and t_star > 0")
+    swept = equal[equal.groupby(["L", "n", "m"])["delta"].transform("nunique") > 1]
+    swept = swept[swept["L"] == swept["L"].min()].sort_values("delta")
+    for (m, rows), colour, marker in zip(swept.groupby("m"), PALETTE[3:], MARKERS, strict=False):
+        ratio = rows["t_star_to_bound_ratio"]
+        right.plot(rows["delta"], ratio, color=colour, marker=marker, label=f"m = {m}")
+    right.axhline(1, color="0.35", linestyle="--")
+    right.axvspan(1, right.get_xlim()[1], color="0.92", zorder=0, linewidth=0)
+    right.set(xscale="log", yscale="log", xlabel="δ in c = 4 n log(L) / δ", ylabel="t* / bound")
+    right.margins(x=0)
+    right.xaxis.set_major_formatter("{x:g}")
+    if len(swept):
+        right.set_title("L = {L}, n = {n}; grey: δ > 1".format(**swept.iloc[0]), fontsize=9)
+        right.legend(loc="lower right")
+    ratios = solved.loc[solved["delta"] == 1, "t_star_to_bound_ratio"]
+    text = f"{ratios.notna().sum()} of {len(ratios)} perfect"
+    if ratios.notna().all() and ratios.max() > 0:
+        text = f"\nTheorem 1's bound is at least {np.floor(10 / ratios.max()) / 10:g} times t*"
+    figure.suptitle(f"Uniform sequences at δ = 1: {text}")
+    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    despine(left, right)
+    return figure
+
+
+RUNS_SHOWN = {
+    "method": "method",
+    "seed": "seed",
+    "t*": "t_star",
+    "median token": "median_column_time",
+}
+RUNS_SHOWN |= {"exact t*": "exact_t_star", "ratio": "time_to_exact_ratio", "bound": "bound"}
+RUNS_SHOWN |= {"accuracy": "accuracy", "list order": "order", "certified": "certified"}
+RUNS_KEYS = [*readable.SIZES, "method", "seed"]
+RUNS_QUANTITIES = ["t_star", "median_column_time", "exact_t_star", "exact_median_time"]
+RUNS_QUANTITIES += [
+    "time_to_exact_ratio",
+    "gamma",
+    "bound",
+    "accuracy",
+    "order",
+    "certified",
+    "steps",
+]
 METHODS = {"full": "full flow, all sequences", "descent": "SGD, fresh sequences"}
-NOTES = [
+RUNS_NOTES = [
     "'full': population gradient flow over all sequences, by Heun's method. 'descent': stochastic "
     "gradient descent on fresh sequences, time = learning rate × steps. Lists '1 to 4' long: of "
     "unequal length, each length for as many tokens.",
@@ -38,19 +156,19 @@ def compared(runs: pd.DataFrame) -> pd.DataFrame:
     return runs.assign(time_to_exact_ratio=np.where(exact > 0, time / exact, time == 0))
 
 
-def table(runs: pd.DataFrame) -> pd.DataFrame:
+def runs_table(runs: pd.DataFrame) -> pd.DataFrame:
     """The slowest run of each method, of equal and of unequal lists; then every run."""
     rows = []
     unequal = runs["shortest"] < runs["m"]
     for (method, of_unequal), group in runs.groupby(["method", unequal], sort=False):
-        key = dict.fromkeys(KEYS, "all") | {"method": method}
+        key = dict.fromkeys(RUNS_KEYS, "all") | {"method": method}
         key["quantity"] = f"time_to_bound_ratio_{method}" + "_unequal_lists" * of_unequal
         rows.append(key | readable.largest_ratio(group["t_star"], group["bound"]))
-    of_runs = readable.long(runs, KEYS, QUANTITIES, runs["bound"])
-    return tidy(pd.concat([pd.DataFrame(rows), of_runs]), KEYS)
+    of_runs = readable.long(runs, RUNS_KEYS, RUNS_QUANTITIES, runs["bound"])
+    return tidy(pd.concat([pd.DataFrame(rows), of_runs]), RUNS_KEYS)
 
 
-def draw_time(runs: pd.DataFrame, history: pd.DataFrame, followed: pd.DataFrame) -> plt.Figure:
+def draw_runs(runs: pd.DataFrame, history: pd.DataFrame, followed: pd.DataFrame) -> plt.Figure:
     """Loss and accuracy against time, W only: a column per size shown."""
     sizes = followed.groupby(["L", "n", "m"], sort=False)
     figure, axes = plt.subplots(
@@ -150,13 +268,22 @@ def draw_order(scores: pd.DataFrame, solved: pd.DataFrame, followed: pd.DataFram
 
 
 with job(snakemake) as step:
-    names = "runs", "history", "scores", "solved", "followed"
-    runs, history, scores, solved, followed = (
-        pd.read_parquet(snakemake.input[name]) for name in names
+    solved, cases, followed = (
+        pd.read_parquet(snakemake.input[name]) for name in ("solved", "counterexample", "followed")
+    )
+    ratios = zip(cases["t_star_to_bound_ratio"], cases["delta"], strict=True)
+    found = " and ".join(f"{number(ratio)} at δ = {delta:g}" for ratio, delta in ratios)
+    notes = [*TIMES_NOTES, SEARCH_NOTE.format(**cases.iloc[0], found=found)]
+    title = "Decision lists, Theorem 1: time to perfect classification, W only"
+    shown = readable.for_readers(solved, TIMES_SHOWN)
+    step.save_table(times_table(solved, cases), "times", title=title, shown=shown, notes=notes)
+    step.save_figure(draw_times(solved), "times_figure")
+    runs, history, scores = (
+        pd.read_parquet(snakemake.input[name]) for name in ("runs", "history", "scores")
     )
     runs = compared(runs.rename(columns={"step": "steps"}))
     title = "Decision lists: training the full matrix W, V = cP"
-    shown = readable.for_readers(runs, SHOWN)
-    step.save_table(table(runs), title=title, shown=shown, notes=NOTES)
-    step.save_figure(draw_time(runs, history, followed))
-    step.save_figure(draw_order(scores, solved, followed), "order")
+    shown = readable.for_readers(runs, RUNS_SHOWN)
+    step.save_table(runs_table(runs), "runs", title=title, shown=shown, notes=RUNS_NOTES)
+    step.save_figure(draw_runs(runs, history, followed), "runs_figure")
+    step.save_figure(draw_order(scores, solved, followed), "order_figure")

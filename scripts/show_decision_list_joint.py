@@ -1,20 +1,85 @@
-"""W and V together: near V = cP, beside Theorem 2, and from small random numbers."""
+"""V alone under uniform attention; W and V together, near V = cP (Theorem 2) and from small starts."""
 
 import numpy as np
 import pandas as pd
 
 from onelayer.decision_lists import readable
-from onelayer.evidence.figures import MARKERS, MIDDLE, PALETTE, despine, plt
-from onelayer.evidence.intervals import mean
+from onelayer.evidence.figures import DIVERGING, MARKERS, MIDDLE, PALETTE, despine, plt
+from onelayer.evidence.intervals import mean, worst
 from onelayer.evidence.tables import EMPTY, number, tidy
 from onelayer.job import job
 
 SYMBOLS = list(readable.WORDS)
-KEYS = ["start", *readable.SIZES, "seed"]
+VALUE_KEYS = [*readable.SIZES, "seed"]
+VALUE_QUANTITIES = ["argmax_accuracy", "steps_to_argmax", "centred_cosine", "task_accuracy"]
+VALUE_QUANTITIES += ["task_accuracy_ceiling", "loss"]
+VALUE_SHOWN = {
+    "seed": "seed",
+    "argmax of V is P": "argmax_accuracy",
+    "from step": "steps_to_argmax",
+}
+VALUE_SHOWN |= {"centred cosine with P": "centred_cosine", "task accuracy": "task_accuracy"}
+VALUE_SHOWN |= {"most that any V can": "task_accuracy_ceiling", "loss": "loss"}
+VALUE_NOTES = [
+    "The paper reports, without numbers, that uniform attention 'is sufficient to push V in the "
+    "direction of P'. Population gradient descent on V from V = 0.",
+    "Centred cosine: of V and P, each minus its mean. 'Most that any V can': at W = 0 all queries "
+    "of a sequence get the same output, so no V classifies more than the most frequent label of "
+    "each sequence.",
+]
+
+
+def value_table(last: pd.DataFrame) -> pd.DataFrame:
+    """The worst size, over seeds; then every problem."""
+    by_size, rows = last.groupby(SYMBOLS, sort=False), []
+    for quantity, least, side in (("centred_cosine", -1, 1), ("task_accuracy_ceiling", 0, -1)):
+        sizes = [mean(values, least, 1) for _, values in by_size[quantity]]
+        name = ("least_" if side == 1 else "largest_") + quantity
+        rows.append(dict.fromkeys(VALUE_KEYS, "all") | {"quantity": name} | worst(sizes, side)[1])
+    problems = readable.long(last, VALUE_KEYS, VALUE_QUANTITIES)
+    return tidy(pd.concat([pd.DataFrame(rows), problems]), VALUE_KEYS)
+
+
+def draw_value(history: pd.DataFrame, last: pd.DataFrame, values: pd.DataFrame) -> plt.Figure:
+    """The cosine of V and P over steps; V at the end; what it solves, and the most it could."""
+    figure, axes = plt.subplot_mosaic("AB;CC", figsize=(MIDDLE, 4.8))
+    names = []
+    groups = zip(history.groupby(SYMBOLS, sort=False), last.groupby(SYMBOLS, sort=False),
+                 PALETTE, strict=False)  # fmt: skip
+    for place, ((size, paths), (_, rows), colour) in enumerate(groups):
+        for _, path in paths.groupby("seed"):
+            axes["A"].plot(path["step"], path["centred_cosine"], color=colour, linewidth=0.9)
+        x = place + 0.6 * (np.arange(len(rows)) + 0.5) / len(rows) - 0.3
+        axes["C"].scatter(x, rows["task_accuracy"], color=colour, s=16)
+        axes["C"].scatter(x, rows["task_accuracy_ceiling"], color="black", marker="_", s=40)
+        names.append("L {}, n {}\nm {}".format(*size[:2], readable.lists(*size[2:])))
+    axes["A"].set_xscale("symlog", linthresh=1)
+    axes["A"].set(ylim=(0, 1.05), xlabel="steps on V", ylabel="centred cosine of V and P")
+    axes["C"].axhline(1, color="0.6", linewidth=0.8)
+    axes["C"].set_xticks(range(len(names)), names)
+    axes["C"].set(ylim=(0, 1.05), ylabel="share of queries right")
+    axes["C"].text(-0.3, 0.75, "● V at the end, by seed   ━ the most that any V can", fontsize=8)
+    L = values["L"].iloc[0]
+    grid = values["value"].to_numpy()[: L**2].reshape(L, L)  # of the first run
+    bound = np.abs(grid).max()
+    image = axes["B"].imshow(grid, cmap=DIVERGING, vmin=-bound, vmax=bound)
+    axes["B"].set(xticks=[], yticks=[], xlabel="token b", ylabel="label π(b')")
+    axes["B"].set_title("V at the end (P: the diagonal alone)", fontsize=9)
+    figure.colorbar(image, ax=axes["B"], shrink=0.8)
+    found, solved = ((last[of] == 1).sum() for of in ("argmax_accuracy", "task_accuracy"))
+    figure.suptitle(
+        f"V under uniform attention: its argmax is P in {found} of {len(last)} runs,\n"
+        f"all queries are right in {solved}"
+    )
+    despine(axes["A"], axes["C"])
+    return figure
+
+
+JOINT_KEYS = ["start", *readable.SIZES, "seed"]
 CONSTANTS = ["c", "starting_loss", "largest_a", "least_a", "lambda_max"]
 WINDOW = {"first_step": "window_first_step", "last_step": "window_last_step"}
 OBSERVED = ["steps_to_perfect", "accuracy"]
-NOTES = [
+JOINT_NOTES = [
     "Near cP: gradient descent from W = 0 and V = cP + noise of sup norm ε / 2; c is Theorem 2's, "
     "10 n² L₀ / δ + 4 ε n, with the loss L₀ of each run's own start and δ = 1, which is ours.",
     "The hypotheses ask for an A with sqrt(4 m L₀ / ε) < A < L₀ - 6 ε / n. Some ε meets this only "
@@ -58,19 +123,19 @@ def theorem_2(runs: pd.DataFrame) -> list[dict]:
     return [*rows, {"quantity": "latest_step", "state": ratio["state"]} | latest]
 
 
-def table(near: pd.DataFrame, small: pd.DataFrame) -> pd.DataFrame:
+def joint_table(near: pd.DataFrame, small: pd.DataFrame) -> pd.DataFrame:
     """All starts together; of each start what Theorem 2 says of it; then every run."""
     rows = []
     for drawn, runs in near[near["holds"]].groupby(near["trained_on"] != "all"):
         quantity = "largest_step_to_window_ratio" + "_drawn_sequences" * drawn
-        rows.append(dict.fromkeys(KEYS, "all") | {"quantity": quantity} | slowest(runs)[1])
+        rows.append(dict.fromkeys(JOINT_KEYS, "all") | {"quantity": quantity} | slowest(runs)[1])
     for values, runs in near.groupby(["start", *SYMBOLS], sort=False):
-        key = dict(zip(KEYS, [*values, "all"], strict=True))
+        key = dict(zip(JOINT_KEYS, [*values, "all"], strict=True))
         rows += [key | row for row in theorem_2(runs)]
     near, small = (runs.assign(steps_to_perfect=runs["first_perfect"]) for runs in (near, small))
     at_the_end = [*OBSERVED, "order", "argmax_accuracy", "centred_cosine"]
-    runs = [readable.long(near, KEYS, OBSERVED), readable.long(small, KEYS, at_the_end)]
-    return tidy(pd.concat([pd.DataFrame(rows), *runs]), KEYS)
+    runs = [readable.long(near, JOINT_KEYS, OBSERVED), readable.long(small, JOINT_KEYS, at_the_end)]
+    return tidy(pd.concat([pd.DataFrame(rows), *runs]), JOINT_KEYS)
 
 
 def spread(values: pd.Series, digits: int) -> str:
@@ -79,7 +144,7 @@ def spread(values: pd.Series, digits: int) -> str:
     return middle if low == high else f"{middle} ({low} to {high})"
 
 
-def shown(near: pd.DataFrame, small: pd.DataFrame) -> pd.DataFrame:
+def joint_shown(near: pd.DataFrame, small: pd.DataFrame) -> pd.DataFrame:
     """A row per start and size for readers."""
     rows = []
     starts = pd.concat([near, small]).groupby(["start", *SYMBOLS], sort=False)
@@ -131,14 +196,12 @@ def draw_small(axis: plt.Axes, history: pd.DataFrame) -> None:
     axis.set(ylim=(0, 1.05), xlabel="steps", ylabel="share of queries right", title="small start")
 
 
-with job(snakemake) as step:
-    near, small = map(pd.read_parquet, (snakemake.input.near, snakemake.input.small))
-    title = "Decision lists: W and V trained together, and Theorem 2"
-    step.save_table(table(near, small), title=title, shown=shown(near, small), notes=NOTES)
+def draw_joint(near: pd.DataFrame, small: pd.DataFrame, history: pd.DataFrame) -> plt.Figure:
+    """Near cP on the left, small starts on the right."""
     figure, axes = plt.subplots(1, 2, figsize=(MIDDLE, 4.4))
     swept = near[near.groupby(SYMBOLS)["epsilon"].transform("nunique") > 1]
     draw_near(axes[0], swept)
-    draw_small(axes[1], pd.read_parquet(snakemake.input.small_history))
+    draw_small(axes[1], history)
     for axis in axes:
         axis.legend(loc="upper center", bbox_to_anchor=(0.45, -0.2), fontsize=7.5)
     perfect = [f"{runs['first_perfect'].count()} of" for runs in (swept, small)]
@@ -147,4 +210,22 @@ with job(snakemake) as step:
         f"{len(small)} from small random numbers come to be perfect"
     )
     despine(*axes)
-    step.save_figure(figure)
+    return figure
+
+
+with job(snakemake) as step:
+    history, values = map(pd.read_parquet, (snakemake.input.history, snakemake.input.values))
+    runs = history.groupby([*SYMBOLS, "seed"], sort=False)
+    last = runs.tail(1).rename(columns={"accuracy": "task_accuracy"})
+    found = history["step"].where(history["argmax_accuracy"] == 1)
+    last["steps_to_argmax"] = found.groupby(runs.ngroup()).min().to_numpy()
+    title = "Decision lists: V trained alone under uniform attention (W = 0)"
+    shown = readable.for_readers(last, VALUE_SHOWN)
+    step.save_table(value_table(last), "value", title=title, shown=shown, notes=VALUE_NOTES)
+    step.save_figure(draw_value(history, last, values), "value_figure")
+    near, small = map(pd.read_parquet, (snakemake.input.near, snakemake.input.small))
+    title = "Decision lists: W and V trained together, and Theorem 2"
+    shown, rows = joint_shown(near, small), joint_table(near, small)
+    step.save_table(rows, "joint", title=title, shown=shown, notes=JOINT_NOTES)
+    history = pd.read_parquet(snakemake.input.small_history)
+    step.save_figure(draw_joint(near, small, history), "joint_figure")

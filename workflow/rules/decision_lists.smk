@@ -56,38 +56,20 @@ rule train_decision_lists:
         "../../scripts/train_decision_lists.py"
 
 
-rule show_decision_list_times:
-    input:
-        solved=rules.solve_decision_lists.output.solved,
-        counterexample=rules.solve_decision_lists.output.counterexample,
-    output:
-        table=table("decision_lists/theorem_1"),
-        figure=figure("decision_lists/time_to_perfect"),
-    log:
-        "results/logs/show_decision_list_times.log",
-    localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
-    params:
-        code=code("show_decision_list_times"),
-        caption="Time to perfect classification against the vocabulary, with Theorem 1's bound, and their ratio against delta.",
-    message:
-        "Show the times of decision lists beside Theorem 1's bound"
-    script:
-        "../../scripts/show_decision_list_times.py"
-
-
 rule show_decision_list_attention:
     input:
+        solved=rules.solve_decision_lists.output.solved,
+        followed=rules.solve_decision_lists.output.followed,
+        counterexample=rules.solve_decision_lists.output.counterexample,
         runs=rules.train_decision_lists.output.attention_runs,
         history=rules.train_decision_lists.output.attention_history,
         scores=rules.train_decision_lists.output.attention_scores,
-        solved=rules.solve_decision_lists.output.solved,
-        followed=rules.solve_decision_lists.output.followed,
     output:
-        table=table("decision_lists/attention_training"),
-        figure=figure("decision_lists/accuracy_over_time"),
-        order=figure("decision_lists/attention_order"),
+        times=table("decision_lists/theorem_1"),
+        times_figure=figure("decision_lists/time_to_perfect"),
+        runs=table("decision_lists/attention_training"),
+        runs_figure=figure("decision_lists/accuracy_over_time"),
+        order_figure=figure("decision_lists/attention_order"),
     log:
         "results/logs/show_decision_list_attention.log",
     localrule: True
@@ -95,42 +77,25 @@ rule show_decision_list_attention:
         "../../envs/onelayer.yaml"
     params:
         code=code("show_decision_list_attention"),
-        caption="W only: loss and accuracy over time of exact reduced flow, full flow and SGD on fresh sequences; the learned scores in list order, and the staircase in which they are learned.",
+        caption="W only: time to perfect classification beside Theorem 1's bound; loss and accuracy over time of exact reduced flow, full flow and SGD on fresh sequences; the learned scores in list order, and the staircase in which they are learned.",
     message:
-        "Show trainings of the full matrix W on decision lists"
+        "Show W alone on decision lists beside Theorem 1"
     script:
         "../../scripts/show_decision_list_attention.py"
 
 
-rule show_decision_list_value:
+rule show_decision_list_joint:
     input:
         history=rules.train_decision_lists.output.value_history,
         values=rules.train_decision_lists.output.final_values,
-    output:
-        table=table("decision_lists/value_from_uniform_attention"),
-        figure=figure("decision_lists/value_from_uniform_attention"),
-    log:
-        "results/logs/show_decision_list_value.log",
-    localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
-    params:
-        code=code("show_decision_list_value"),
-        caption="V trained alone under uniform attention (W = 0): it finds the permutation and leaves the task unsolved.",
-    message:
-        "Show V alone on decision lists"
-    script:
-        "../../scripts/show_decision_list_value.py"
-
-
-rule show_decision_list_joint:
-    input:
         near=rules.train_decision_lists.output.joint_near,
         small=rules.train_decision_lists.output.joint_small,
         small_history=rules.train_decision_lists.output.joint_small_history,
     output:
-        table=table("decision_lists/theorem_2"),
-        figure=figure("decision_lists/joint_training"),
+        value=table("decision_lists/value_from_uniform_attention"),
+        value_figure=figure("decision_lists/value_from_uniform_attention"),
+        joint=table("decision_lists/theorem_2"),
+        joint_figure=figure("decision_lists/joint_training"),
     log:
         "results/logs/show_decision_list_joint.log",
     localrule: True
@@ -138,8 +103,8 @@ rule show_decision_list_joint:
         "../../envs/onelayer.yaml"
     params:
         code=code("show_decision_list_joint"),
-        caption="W and V trained together: steps to perfect classification against the noise on V = cP, and accuracy from small random starts.",
+        caption="V trained alone under uniform attention (W = 0): it finds the permutation and leaves the task unsolved. W and V trained together: steps to perfect classification against the noise on V = cP, and accuracy from small random starts.",
     message:
-        "Show W and V together on decision lists beside Theorem 2"
+        "Show V alone, and W and V together beside Theorem 2"
     script:
         "../../scripts/show_decision_list_joint.py"

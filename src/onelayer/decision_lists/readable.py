@@ -15,12 +15,7 @@ GAMMA_AND_DELTA = (
 )
 
 
-def long(
-    runs: pd.DataFrame,
-    keys: Sequence[str],
-    quantities: Sequence[str],
-    bounds: pd.Series | None = None,
-) -> pd.DataFrame:
+def long(runs: pd.DataFrame, keys: list, quantities: list, bounds=None) -> pd.DataFrame:
     """A row for each run and quantity, with key columns in words; no number was not reached.
 
     `bounds`, a Series, are what the paper says of every run's `t_star`.
