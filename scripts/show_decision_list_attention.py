@@ -9,33 +9,21 @@ from onelayer.evidence.tables import number, tidy
 from onelayer.job import job
 
 TIMES_KEYS = [*readable.SIZES, "delta"]
-TIMES_QUANTITIES = [
-    "t_star",
-    "gamma",
-    "bound",
-    "t_star_to_bound_ratio",
-    "t_star_gamma_log_l",
-    "order",
-]
-TIMES_SHOWN = {"δ": "delta", "t*": "t_star", "γ": "gamma", "bound": "bound"}
-TIMES_SHOWN |= {"t* / bound": "t_star_to_bound_ratio", "t* γ log L": "t_star_gamma_log_l"}
-TIMES_SHOWN |= {"list order": "order"}
+TIMES = {"t_star": "t*", "gamma": "γ", "bound": "bound", "t_star_to_bound_ratio": "t* / bound"}
+TIMES |= {"t_star_gamma_log_l": "t* γ log L", "order": "list order"}  # for readers
 TIMES_NOTES = [
     "Exact: reduced gradient flow from W = 0, V = cP, uniform sequences of n distinct tokens, "
-    "lists of length m; '1 to 4': of unequal length, each length for as many tokens, which take as "
-    "long as the slowest length alone. t* is the first time at which every sequence is classified "
-    "strictly right. 'List order' is the share of adjacent list pairs with W[a_k, a] > "
-    "W[a_{k+1}, a].",
-    "The paper publishes no numbers but the bound 4 m / (log(L) γ).",
+    "lists of length m; '1 to 4': of unequal length, each length for as many tokens. t* is the "
+    "first time at which every sequence is classified strictly right. 'List order' is the share of "
+    "adjacent list pairs with W[a_k, a] > W[a_{k+1}, a]. The paper publishes no numbers but the "
+    "bound 4 m / (log(L) γ).",
     readable.GAMMA_AND_DELTA,
     "δ sets the scale c, and so t*, but not the bound: how loose the bound is depends on δ. "
     "δ above 1 is no probability mass, and left out of the rows over all sizes.",
+    "Not uniform: the worst case of a search (onelayer.decision_lists.theorem_1) has {L:g} tokens, "
+    "sequences of {n:g}, lists of up to {m:g}; its t* in units of the bound is {found}. A δ that "
+    "depends on the data is not refuted.",
 ]
-SEARCH_NOTE = (
-    "Not uniform: the worst case of a search (onelayer.decision_lists.theorem_1) has {L:g} "
-    "tokens, sequences of {n:g}, lists of up to {m:g}; its t* in units of the bound is {found}. "
-    "A δ that depends on the data is not refuted."
-)
 
 
 def grown(solved: pd.DataFrame) -> dict[int, pd.DataFrame]:
@@ -68,7 +56,7 @@ def times_table(solved: pd.DataFrame, counterexample: pd.DataFrame) -> pd.DataFr
         key["quantity"] = "counterexample_time_to_bound_ratio"
         rows.append(key | {"value": case["t_star_to_bound_ratio"], "n": 1, "published": 1.0})
     bounds = solved["bound"].where(solved["delta"] <= 1)
-    sizes = readable.long(solved, TIMES_KEYS, TIMES_QUANTITIES, bounds)
+    sizes = readable.long(solved, TIMES_KEYS, list(TIMES), bounds)
     return tidy(pd.concat([pd.DataFrame(rows), sizes]), TIMES_KEYS)
 
 
@@ -113,25 +101,11 @@ def draw_times(solved: pd.DataFrame) -> plt.Figure:
     return figure
 
 
-RUNS_SHOWN = {
-    "method": "method",
-    "seed": "seed",
-    "t*": "t_star",
-    "median token": "median_column_time",
-}
-RUNS_SHOWN |= {"exact t*": "exact_t_star", "ratio": "time_to_exact_ratio", "bound": "bound"}
-RUNS_SHOWN |= {"accuracy": "accuracy", "list order": "order", "certified": "certified"}
 RUNS_KEYS = [*readable.SIZES, "method", "seed"]
-RUNS_QUANTITIES = ["t_star", "median_column_time", "exact_t_star", "exact_median_time"]
-RUNS_QUANTITIES += [
-    "time_to_exact_ratio",
-    "gamma",
-    "bound",
-    "accuracy",
-    "order",
-    "certified",
-    "steps",
-]
+RUNS = {"t_star": "t*", "median_column_time": "median token", "exact_t_star": "exact t*"}
+RUNS |= {"exact_median_time": "exact median", "time_to_exact_ratio": "ratio", "gamma": "γ"}
+RUNS |= {"bound": "bound", "accuracy": "accuracy", "order": "list order"}
+RUNS |= {"certified": "certified", "steps": "steps"}
 METHODS = {"full": "full flow, all sequences", "descent": "SGD, fresh sequences"}
 RUNS_NOTES = [
     "'full': population gradient flow over all sequences, by Heun's method. 'descent': stochastic "
@@ -148,14 +122,6 @@ RUNS_NOTES = [
 ]
 
 
-def compared(runs: pd.DataFrame) -> pd.DataFrame:
-    """Runs with `time_to_exact_ratio`; 1 where both are perfect from the start."""
-    full = runs["method"] == "full"
-    time = runs["t_star"].where(full, runs["median_column_time"])
-    exact = runs["exact_t_star"].where(full, runs["exact_median_time"])
-    return runs.assign(time_to_exact_ratio=np.where(exact > 0, time / exact, time == 0))
-
-
 def runs_table(runs: pd.DataFrame) -> pd.DataFrame:
     """The slowest run of each method, of equal and of unequal lists; then every run."""
     rows = []
@@ -164,7 +130,7 @@ def runs_table(runs: pd.DataFrame) -> pd.DataFrame:
         key = dict.fromkeys(RUNS_KEYS, "all") | {"method": method}
         key["quantity"] = f"time_to_bound_ratio_{method}" + "_unequal_lists" * of_unequal
         rows.append(key | readable.largest_ratio(group["t_star"], group["bound"]))
-    of_runs = readable.long(runs, RUNS_KEYS, RUNS_QUANTITIES, runs["bound"])
+    of_runs = readable.long(runs, RUNS_KEYS, list(RUNS), runs["bound"])
     return tidy(pd.concat([pd.DataFrame(rows), of_runs]), RUNS_KEYS)
 
 
@@ -268,22 +234,24 @@ def draw_order(scores: pd.DataFrame, solved: pd.DataFrame, followed: pd.DataFram
 
 
 with job(snakemake) as step:
-    solved, cases, followed = (
-        pd.read_parquet(snakemake.input[name]) for name in ("solved", "counterexample", "followed")
+    solved, cases, followed, runs, history, scores = (
+        pd.read_parquet(snakemake.input[name])
+        for name in ("solved", "counterexample", "followed", "runs", "history", "scores")
     )
     ratios = zip(cases["t_star_to_bound_ratio"], cases["delta"], strict=True)
     found = " and ".join(f"{number(ratio)} at δ = {delta:g}" for ratio, delta in ratios)
-    notes = [*TIMES_NOTES, SEARCH_NOTE.format(**cases.iloc[0], found=found)]
+    notes = [*TIMES_NOTES[:-1], TIMES_NOTES[-1].format(**cases.iloc[0], found=found)]
     title = "Decision lists, Theorem 1: time to perfect classification, W only"
-    shown = readable.for_readers(solved, TIMES_SHOWN)
+    shown = readable.for_readers(solved, {"delta": "δ"} | TIMES)
     step.save_table(times_table(solved, cases), "times", title=title, shown=shown, notes=notes)
     step.save_figure(draw_times(solved), "times_figure")
-    runs, history, scores = (
-        pd.read_parquet(snakemake.input[name]) for name in ("runs", "history", "scores")
-    )
-    runs = compared(runs.rename(columns={"step": "steps"}))
+    full, runs["steps"] = runs["method"] == "full", runs["step"]
+    time = runs["t_star"].where(full, runs["median_column_time"])
+    exact = runs["exact_t_star"].where(full, runs["exact_median_time"])
+    # 1 where both are perfect from the start
+    runs["time_to_exact_ratio"] = np.where(exact > 0, time / exact, time == 0)
     title = "Decision lists: training the full matrix W, V = cP"
-    shown = readable.for_readers(runs, RUNS_SHOWN)
+    shown = readable.for_readers(runs, {"method": "method", "seed": "seed"} | RUNS)
     step.save_table(runs_table(runs), "runs", title=title, shown=shown, notes=RUNS_NOTES)
     step.save_figure(draw_runs(runs, history, followed), "runs_figure")
     step.save_figure(draw_order(scores, solved, followed), "order_figure")

@@ -1,4 +1,4 @@
-"""V alone under uniform attention; W and V together, near V = cP (Theorem 2) and from small starts."""
+"""V alone under uniform attention; W and V together, near V = cP (Theorem 2) and small starts."""
 
 import numpy as np
 import pandas as pd
@@ -11,15 +11,9 @@ from onelayer.job import job
 
 SYMBOLS = list(readable.WORDS)
 VALUE_KEYS = [*readable.SIZES, "seed"]
-VALUE_QUANTITIES = ["argmax_accuracy", "steps_to_argmax", "centred_cosine", "task_accuracy"]
-VALUE_QUANTITIES += ["task_accuracy_ceiling", "loss"]
-VALUE_SHOWN = {
-    "seed": "seed",
-    "argmax of V is P": "argmax_accuracy",
-    "from step": "steps_to_argmax",
-}
-VALUE_SHOWN |= {"centred cosine with P": "centred_cosine", "task accuracy": "task_accuracy"}
-VALUE_SHOWN |= {"most that any V can": "task_accuracy_ceiling", "loss": "loss"}
+VALUE = {"argmax_accuracy": "argmax of V is P", "steps_to_argmax": "from step"}
+VALUE |= {"centred_cosine": "centred cosine with P", "task_accuracy": "task accuracy"}
+VALUE |= {"task_accuracy_ceiling": "most that any V can", "loss": "loss"}
 VALUE_NOTES = [
     "The paper reports, without numbers, that uniform attention 'is sufficient to push V in the "
     "direction of P'. Population gradient descent on V from V = 0.",
@@ -36,7 +30,7 @@ def value_table(last: pd.DataFrame) -> pd.DataFrame:
         sizes = [mean(values, least, 1) for _, values in by_size[quantity]]
         name = ("least_" if side == 1 else "largest_") + quantity
         rows.append(dict.fromkeys(VALUE_KEYS, "all") | {"quantity": name} | worst(sizes, side)[1])
-    problems = readable.long(last, VALUE_KEYS, VALUE_QUANTITIES)
+    problems = readable.long(last, VALUE_KEYS, list(VALUE))
     return tidy(pd.concat([pd.DataFrame(rows), problems]), VALUE_KEYS)
 
 
@@ -220,7 +214,7 @@ with job(snakemake) as step:
     found = history["step"].where(history["argmax_accuracy"] == 1)
     last["steps_to_argmax"] = found.groupby(runs.ngroup()).min().to_numpy()
     title = "Decision lists: V trained alone under uniform attention (W = 0)"
-    shown = readable.for_readers(last, VALUE_SHOWN)
+    shown = readable.for_readers(last, {"seed": "seed"} | VALUE)
     step.save_table(value_table(last), "value", title=title, shown=shown, notes=VALUE_NOTES)
     step.save_figure(draw_value(history, last, values), "value_figure")
     near, small = map(pd.read_parquet, (snakemake.input.near, snakemake.input.small))

@@ -10,6 +10,6 @@ with job(snakemake) as step:
     step.save(attention_runs=runs, attention_history=history, attention_scores=scores)
     history, values = value_runs(settings.value, step.progress)
     step.save(value_history=history, final_values=values)
-    small, history = small_runs(settings.joint.small, step.progress)
-    near = near_runs(settings.joint.near, step.progress)
+    small, history = small_runs(settings.small, step.progress)
+    near = near_runs(settings.near, step.progress)
     step.save(joint_near=near, joint_small=small, joint_small_history=history)

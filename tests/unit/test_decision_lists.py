@@ -309,10 +309,8 @@ def test_a_size_that_is_shown_needs_a_run():
         "shown": [size | {"m": 3}],
         "attention": [size | {"method": "full"}],
         "value": {"sizes": [size], "seeds": [0], "eta": 1, "steps": 1},
-        "joint": {
-            "near": [size | {"epsilon": [1]}],
-            "small": [size | {"optimiser": "gd", "eta": 1}],
-        },
+        "near": [size | {"epsilon": [1]}],
+        "small": [size | {"optimiser": "gd", "eta": 1}],
     }
     with pytest.raises(pydantic.ValidationError, match="L 12, n 4, m 3 has no run"):
         DecisionListSettings.model_validate(settings)

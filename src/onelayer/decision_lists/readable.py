@@ -46,10 +46,10 @@ def lists(m: int, shortest: int) -> int | str:
 
 
 def for_readers(runs: pd.DataFrame, columns: dict[str, str]) -> pd.DataFrame:
-    """A row per run for readers: its size, then `columns`, quantities by name."""
+    """A row per run for readers: its size, then `columns`, the names of quantities."""
     lengths = [lists(m, shortest) for m, shortest in zip(runs["m"], runs["shortest"], strict=True)]
     shown = runs[["L", "n"]].assign(m=lengths)
-    for name, quantity in columns.items():
+    for quantity, name in columns.items():
         values = runs[quantity]
         shown[name] = values.map(significant) if values.dtype == float else values
     return shown

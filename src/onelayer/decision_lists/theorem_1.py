@@ -1,11 +1,11 @@
 """Theorem 1 at every size: the exact flow of W, its time to perfection, and a counterexample.
 
 With uniform n-subsets, lists of equal length m and V = cP, every column of W moves alike, and so do
-all tokens outside the list: what is left of L x L unknowns is the score of every list place and one
-common score of the others. A sequence matters only by which list tokens are present (the own token
-always is), so the 2^(m-1) presence patterns with hypergeometric weights replace comb(L, n)
-sequences. Time is that of the full problem: eq. (2) averages over positions, so a column's gradient
-carries P(s_j = a) = 1/L, and one outside token's derivative is its group's divided by L - m.
+all tokens outside the list: of L x L unknowns the scores of the m list places and one common score
+of the others are left. Of a sequence only matters which list tokens are present (the own token
+always is): 2^(m-1) patterns with hypergeometric weights replace comb(L, n) sequences. Time is that
+of the full problem: eq. (2) averages over positions, so a column's gradient carries P(s_j = a) =
+1/L, and one outside token's derivative is its group's divided by L - m.
 
 Shapes: B settings; K slots (list places 1..M of the longest list, then the outside group); R
 presence patterns. Settings with shorter lists leave the slots between their own token and the group
@@ -14,7 +14,7 @@ empty, with count 0.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
-from itertools import product, starmap
+from itertools import islice, product, starmap
 from typing import NamedTuple
 
 import numpy as np
@@ -133,8 +133,7 @@ def solve(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Follow every setting from W = 0 until it classifies every pattern strictly right.
 
-    They are any mix of L, n, m and delta, and advance together, each with its own time. `step` is
-    Heun's, in units of n / c.
+    They are any mix of L, n, m and delta, each with its own time. `step` is in units of n / c.
 
     Returns:
         float64 [B], t*: the first time at which every pattern is strictly right, interpolated
@@ -182,49 +181,31 @@ def solve_grids(
 ) -> pd.DataFrame:
     """Every setting of the grids and every size shown, a row each.
 
+    Columns of W do not know of each other, so that lists of unequal length, dealt from `shortest`
+    to m, take as long as the slowest of their lengths alone.
+
     Returns:
         `L`, `n`, `m`, `delta`, `shortest` (m where all lists have m), what `beside_bound` says,
-        `order` (share of adjacent list pairs in the right order; 1 if the list has no pair) and
-        `separation` (list of m times, a_1 first).
+        `order` (share of adjacent list pairs in the right order; 1 if no list has a pair) and
+        `separation` (of the longest list: m times, a_1 first).
     """
-    parts = []
+    rows = []
     of_shown = [Grid(L=[size.L], n=[size.n], m=[size.m]) for size in shown]
     for grid in progress([*settings.grids, *of_shown]):
         problems = list(starmap(Setting, product(grid.L, grid.n, grid.m, grid.delta)))
-        if grid.shortest:
-            parts += [_unequal(one, grid, settings.max_steps) for one in problems]
-        else:
-            parts.append(_equal(problems, grid.step, settings.max_steps))
+        lengths = [range(grid.shortest or one.m, one.m + 1) for one in problems]
+        each = [one._replace(m=m) for one, ms in zip(problems, lengths, strict=True) for m in ms]
+        solved = zip(*solve(each, grid.step, settings.max_steps), strict=True)
+        for one, ms in zip(problems, lengths, strict=True):
+            times, separations, scores = zip(*islice(solved, len(ms)), strict=True)
+            dealt = data.dealt_lengths(one.L, ms[0], one.m)
+            pairs = np.concatenate([-np.diff(scores[m - ms[0]][:m]) > 0 for m in dealt])
+            row = one._asdict() | {"shortest": ms[0]}
+            row |= beside_bound(one.L, one.m, np.max(times), data.uniform_gamma(one.L, one.n, ms))
+            row["order"] = float(pairs.mean()) if len(pairs) else 1.0
+            rows.append(row | {"separation": separations[-1][: one.m].tolist()})
     keys = ["L", "n", "m", "delta", "shortest"]
-    return pd.concat(parts, ignore_index=True).drop_duplicates(keys, ignore_index=True)
-
-
-def _equal(settings: Sequence[Setting], step: float, max_steps: int) -> pd.DataFrame:
-    rows = []
-    for one, *solved in zip(settings, *solve(settings, step, max_steps), strict=True):
-        t_star, separation, scores = solved
-        pairs = -np.diff(scores[: one.m]) > 0
-        gamma = data.uniform_gamma(one.L, one.n, [one.m])
-        row = one._asdict() | {"shortest": one.m} | beside_bound(one.L, one.m, t_star, gamma)
-        row["order"] = float(pairs.mean()) if len(pairs) else 1.0
-        rows.append(row | {"separation": separation[: one.m].tolist()})
-    return pd.DataFrame(rows)
-
-
-def _unequal(setting: Setting, grid: Grid, max_steps: int) -> pd.DataFrame:
-    """The row of lists whose lengths are dealt from the grid's `shortest` to m.
-
-    Columns of W do not know of each other, so that such lists take as long as the slowest of their
-    lengths alone; `separation` is that of the longest list.
-    """
-    lengths = range(grid.shortest, setting.m + 1)
-    each = _equal([setting._replace(m=m) for m in lengths], grid.step, max_steps)
-    tokens = np.bincount(data.dealt_lengths(setting.L, grid.shortest, setting.m))[grid.shortest :]
-    order = np.average(each["order"], weights=tokens * (each["m"] - 1))
-    times = beside_bound(
-        setting.L, setting.m, each["t_star"].max(skipna=False), each["gamma"].min()
-    )
-    return each.iloc[[-1]].assign(shortest=grid.shortest, order=order, **times)
+    return pd.DataFrame(rows).drop_duplicates(keys, ignore_index=True)
 
 
 def follow(sizes: Sequence[Size], max_steps: int) -> pd.DataFrame:
@@ -271,9 +252,9 @@ LENGTH = 3
 def counterexample(delta: float = 1.0) -> dict[str, float]:
     """Time to perfect classification of `LISTS` under `WEIGHTS`, beside Theorem 1's bound.
 
-    Every token is a slot of its own and every sequence a pattern; columns of W, one a query token,
-    are the batch. The last digits of the time take far more steps than those of uniform sequences:
-    the integrator chooses its own. The row is `solve_grids`' without `order` and `separation`.
+    Every token is a slot of its own, every sequence a pattern, and columns of W, one a query token,
+    are the batch. The integrator chooses its steps: far more than for uniform sequences. The row is
+    `solve_grids`' without `order` and `separation`.
     """
     L, n, M = len(LISTS), LENGTH, max(map(len, LISTS))
     sequences = data.enumerate_sequences(L, n, np.array(WEIGHTS))

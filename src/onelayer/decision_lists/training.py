@@ -17,13 +17,9 @@ RATE, BATCH = 0.02, 256  # of descent on W: learning rate, and sequences a step
 def train(problem, steps: int, record_every: int = 1) -> pd.DataFrame:
     """Take steps until every query is right, or so many of them.
 
-    Args:
-        problem: parameters on their way. `look()`, called once a step, says whether to stop, as
-            where every query is right; `measure()` is what the history records of them;
-            `advance()` takes one step.
-
-    Returns:
-        `step` and the problem's measures: every `record_every` steps, and at the last.
+    Of `problem`, `look()` says once a step whether to stop, `measure()` what to record, and
+    `advance()` takes a step. Returns `step` and the measures, every `record_every` steps and at the
+    last.
     """
     history = []
     for step in range(steps + 1):

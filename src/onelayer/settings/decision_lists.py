@@ -17,10 +17,8 @@ Seeds = Annotated[list[Seed], Field(min_length=1), each_once()]
 
 def check_size(L: int, n: int, m: int, shortest: int | None) -> None:
     """Refuse sizes that describe no problem, or one in which gamma is 0 and the bound infinite."""
-    if not 1 <= n <= L:
-        raise ValueError(f"n = {n}: a sequence has from 1 to L = {L} distinct tokens")
-    if not 1 <= m <= n:
-        raise ValueError(f"m = {m}: a list has from 1 to n = {n} tokens, to fit a sequence")
+    if not 1 <= m <= n <= L:
+        raise ValueError(f"L = {L}, n = {n}, m = {m}: allowed are 1 <= m <= n <= L")
     if m > 1 and n + m - 1 > L:  # every sequence holds one of a_1, ..., a_{m-1}
         raise ValueError(
             f"L = {L}: with n = {n} and m = {m} the own token never determines a label; "
@@ -110,19 +108,13 @@ class SmallStart(Size):
     steps: Count = 300  # where training stops
 
 
-class JointTraining(Block):
-    """W and V together."""
-
-    near: Annotated[list[NearStart], each_once(*LISTS, "sequences")] = Field(min_length=1)
-    small: Annotated[list[SmallStart], each_once(*LISTS, "optimiser", "eta")] = Field(min_length=1)
-
-
 class Training(Threaded):
     """W alone, V alone, and both."""
 
     attention: Annotated[list[Run], each_once(*LISTS, "method")] = Field(min_length=1)
     value: ValueTraining
-    joint: JointTraining
+    near: Annotated[list[NearStart], each_once(*LISTS, "sequences")] = Field(min_length=1)
+    small: Annotated[list[SmallStart], each_once(*LISTS, "optimiser", "eta")] = Field(min_length=1)
 
 
 class DecisionListSettings(Training):
