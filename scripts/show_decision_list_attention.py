@@ -13,44 +13,22 @@ TIMES = {"t_star": "t*", "gamma": "γ", "bound": "bound", "t_star_to_bound_ratio
 TIMES |= {"t_star_gamma_log_l": "t* γ log L", "order": "list order"}  # for readers
 TIMES_NOTES = [
     "Exact: reduced gradient flow from W = 0, V = cP, uniform sequences of n distinct tokens, "
-    "lists of length m; '1 to 4': of unequal length, each length for as many tokens. t* is the "
-    "first time at which every sequence is classified strictly right. 'List order' is the share of "
-    "adjacent list pairs with W[a_k, a] > W[a_{k+1}, a]. The paper publishes no numbers but the "
-    "bound 4 m / (log(L) γ).",
-    readable.GAMMA_AND_DELTA,
-    "δ sets the scale c, and so t*, but not the bound: how loose the bound is depends on δ. "
-    "δ above 1 is no probability mass, and left out of the rows over all sizes.",
+    "lists of length m; '1 to 4': of unequal length, each length for as many tokens. t*: first "
+    "time at which every sequence is classified strictly right. List order: share of adjacent list "
+    "pairs with W[a_k, a] > W[a_{k+1}, a]. Bound: the paper's 4 m / (log(L) γ), its only number.",
+    readable.GAMMA_AND_DELTA + " δ sets the scale c, and so t*, but not the bound; δ above 1 is no "
+    "probability mass, and left out of the row over all sizes.",
     "Not uniform: the worst case of a search (onelayer.decision_lists.theorem_1) has {L:g} tokens, "
     "sequences of {n:g}, lists of up to {m:g}; its t* in units of the bound is {found}. A δ that "
     "depends on the data is not refuted.",
 ]
 
 
-def grown(solved: pd.DataFrame) -> dict[int, pd.DataFrame]:
-    """Rows with equal lists at delta = 1 that several vocabularies have, by n."""
-    rows = solved.query("shortest == m and delta == 1 and t_star > 0")
-    return {n: of_n for n, of_n in rows.groupby("n") if len(set(of_n["L"])) > 1}
-
-
-def growth(rows: pd.DataFrame) -> float:
-    """Slope of log(t* log L) against log L, the same for every m."""
-    logs = pd.DataFrame({"x": np.log(rows["L"]), "y": np.log(rows["t_star"] * np.log(rows["L"]))})
-    x, y = (logs - logs.groupby(rows["m"]).transform("mean")).T.to_numpy()
-    return float((x * y).sum() / (x**2).sum())
-
-
 def times_table(solved: pd.DataFrame, counterexample: pd.DataFrame) -> pd.DataFrame:
     """All sizes together, the counterexample, then a row per size and quantity."""
-    up_to_1, all_sizes = solved[solved["delta"] <= 1], dict.fromkeys(TIMES_KEYS, "all")
-    ratio = readable.largest_ratio(up_to_1["t_star"], up_to_1["bound"])
-    order = {"value": up_to_1["order"].min(), "n": len(up_to_1), "state": ratio["state"]}
-    rows = [
-        all_sizes | {"quantity": "largest_time_to_bound_ratio"} | ratio,
-        all_sizes | {"quantity": "least_list_order"} | order,
-    ]
-    for n, of_n in grown(solved).items():
-        key = all_sizes | {"sequence_length": n, "delta": 1, "quantity": "growth_exponent"}
-        rows.append(key | {"value": growth(of_n), "n": len(of_n)})
+    up_to_1 = solved[solved["delta"] <= 1]
+    key = dict.fromkeys(TIMES_KEYS, "all") | {"quantity": "largest_time_to_bound_ratio"}
+    rows = [key | readable.largest_ratio(up_to_1["t_star"], up_to_1["bound"])]
     for case in counterexample.rename(columns=readable.WORDS).to_dict("records"):
         key = {name: f"{case[name]:g}" for name in TIMES_KEYS}
         key["quantity"] = "counterexample_time_to_bound_ratio"
@@ -61,43 +39,31 @@ def times_table(solved: pd.DataFrame, counterexample: pd.DataFrame) -> pd.DataFr
 
 
 def draw_times(solved: pd.DataFrame) -> plt.Figure:
-    """t* and the bound against L, a colour per n; and t* / bound against delta."""
-    figure, (left, right) = plt.subplots(1, 2, figsize=(MIDDLE, 3.2))
-    for colour, (n, rows) in zip(PALETTE, grown(solved).items(), strict=False):
+    """t* and the bound against L, a colour per n, at delta = 1."""
+    figure, axis = plt.subplots(figsize=(MIDDLE, 3.2))
+    at_1 = solved[solved["delta"] == 1]
+    equal = at_1.query("shortest == m and t_star > 0")
+    equal = equal[equal.groupby("n")["L"].transform("nunique") > 1]
+    for colour, (n, rows) in zip(PALETTE, equal.groupby("n"), strict=False):
         over_m = rows.groupby("L")[["t_star", "bound"]].agg(["min", "max"])
         filled, hatched = {"facecolor": colour}, {"facecolor": "none", "hatch": "////"}
         for quantity, style in (("t_star", filled), ("bound", hatched)):
             low, high = over_m[quantity, "min"], over_m[quantity, "max"]
-            left.fill_between(low.index, low, high, edgecolor=colour, linewidth=1.2, **style)
-        left.plot([], [], color=colour, linewidth=4, label=f"n = {n}")
+            axis.fill_between(low.index, low, high, edgecolor=colour, linewidth=1.2, **style)
+        axis.plot([], [], color=colour, linewidth=4, label=f"n = {n}")
     lengths = "m = {} to {}".format(*solved["m"].agg(["min", "max"]))
-    left.text(0.04, 0.31, f"hatched: bound\nfilled: t*\n({lengths})", transform=left.transAxes)
-    left.set(xscale="log", yscale="log", xlabel="vocabulary L", ylabel="time to perfect")
+    axis.text(0.04, 0.36, f"hatched: bound\nfilled: t*\n({lengths})", transform=axis.transAxes)
+    axis.set(xscale="log", yscale="log", xlabel="vocabulary L", ylabel="time to perfect")
     ticks = sorted(solved["L"].unique())[::2]
-    left.set_xticks(ticks, [str(L) for L in ticks])
-    left.set_xticks([], minor=True)
-    left.set_title("δ = 1", fontsize=9)
-    equal = solved.query("shortest == m and t_star > 0")
-    swept = equal[equal.groupby(["L", "n", "m"])["delta"].transform("nunique") > 1]
-    swept = swept[swept["L"] == swept["L"].min()].sort_values("delta")
-    for (m, rows), colour, marker in zip(swept.groupby("m"), PALETTE[3:], MARKERS, strict=False):
-        ratio = rows["t_star_to_bound_ratio"]
-        right.plot(rows["delta"], ratio, color=colour, marker=marker, label=f"m = {m}")
-    right.axhline(1, color="0.35", linestyle="--")
-    right.axvspan(1, right.get_xlim()[1], color="0.92", zorder=0, linewidth=0)
-    right.set(xscale="log", yscale="log", xlabel="δ in c = 4 n log(L) / δ", ylabel="t* / bound")
-    right.margins(x=0)
-    right.xaxis.set_major_formatter("{x:g}")
-    if len(swept):
-        right.set_title("L = {L}, n = {n}; grey: δ > 1".format(**swept.iloc[0]), fontsize=9)
-        right.legend(loc="lower right")
-    ratios = solved.loc[solved["delta"] == 1, "t_star_to_bound_ratio"]
+    axis.set_xticks(ticks, [str(L) for L in ticks])
+    axis.set_xticks([], minor=True)
+    ratios = at_1["t_star_to_bound_ratio"]
     text = f"{ratios.notna().sum()} of {len(ratios)} perfect"
     if ratios.notna().all() and ratios.max() > 0:
         text = f"\nTheorem 1's bound is at least {np.floor(10 / ratios.max()) / 10:g} times t*"
-    figure.suptitle(f"Uniform sequences at δ = 1: {text}")
-    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3)
-    despine(left, right)
+    figure.suptitle(f"Uniform sequences, δ = 1: {text}")
+    figure.legend(loc="outside lower center", ncols=3)
+    despine(axis)
     return figure
 
 
@@ -106,19 +72,17 @@ RUNS = {"t_star": "t*", "median_column_time": "median token", "exact_t_star": "e
 RUNS |= {"exact_median_time": "exact median", "time_to_exact_ratio": "ratio", "gamma": "γ"}
 RUNS |= {"bound": "bound", "accuracy": "accuracy", "order": "list order"}
 RUNS |= {"certified": "certified", "steps": "steps"}
-METHODS = {"full": "full flow, all sequences", "descent": "SGD, fresh sequences"}
 RUNS_NOTES = [
     "'full': population gradient flow over all sequences, by Heun's method. 'descent': stochastic "
     "gradient descent on fresh sequences, time = learning rate × steps. Lists '1 to 4' long: of "
     "unequal length, each length for as many tokens.",
-    "t* is the time at which the last query token is learned; 'median token' the median over query "
-    "tokens. 'ratio' compares with the exact reduced flow: t* of full flows; of descent, where the "
-    "last token is late by chance, the median token.",
+    "t* is when the last query token is learned, 'median token' the median over query tokens. "
+    "'ratio' compares with the exact reduced flow: t* of full flows; of descent, where the last "
+    "token is late by chance, the median token.",
     "Training ends where it is proven that every sequence of distinct tokens is right: 'certified' "
     "is the share of query tokens a with W[a_1, a] > ... > W[a_m, a] > all others. 'accuracy' is "
     "over all sequences for 'full' and over the last draw for 'descent'.",
-    "The bound is Theorem 1's, 4 m / (log(L) γ), of the population flow; it does not speak of "
-    f"descent. {readable.GAMMA_AND_DELTA}",
+    "Theorem 1's bound speaks of the population flow, not of descent. " + readable.GAMMA_AND_DELTA,
 ]
 
 
@@ -140,6 +104,7 @@ def draw_runs(runs: pd.DataFrame, history: pd.DataFrame, followed: pd.DataFrame)
     figure, axes = plt.subplots(
         2, len(sizes), figsize=(MIDDLE, 4.6), sharex="col", sharey="row", squeeze=False
     )
+    # in points, so that the exact curve below them is seen
     full = {"color": PALETTE[0], "marker": "o", "markersize": 3.5, "linestyle": ""}
     descent = {"color": PALETTE[1], "linewidth": 0.9, "alpha": 0.8}
     styles = {"full": full | {"markevery": 0.05}, "descent": descent}
@@ -158,18 +123,12 @@ def draw_runs(runs: pd.DataFrame, history: pd.DataFrame, followed: pd.DataFrame)
     axes[0, 0].set_ylabel("loss (nats)")
     axes[1, 0].set_ylabel("share of queries right")
     figure.suptitle("Full flow and SGD beside the exact flow and Theorem 1's bound")
-    named = {"reduced flow, exact": exact, METHODS["full"]: full, METHODS["descent"]: descent}
-    named["Theorem 1's bound"] = bound
+    named = {"reduced flow, exact": exact, "full flow, all sequences": full}
+    named |= {"SGD, fresh sequences": descent, "Theorem 1's bound": bound}
     lines = [plt.Line2D([], [], label=label, **style) for label, style in named.items()]
     figure.legend(handles=lines, loc="outside lower center", ncols=2)
     despine(*axes.flat)
     return figure
-
-
-def place_name(k: int, m: int) -> str:
-    """`a₁`, ..., and `a₃ = a` for the last."""
-    subscript = str(k + 1).translate(str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉"))
-    return f"a{subscript} = a" if k == m - 1 else f"a{subscript}"
 
 
 def draw_matrices(axes: np.ndarray, scores: pd.DataFrame, names: list[str]) -> None:
@@ -200,18 +159,14 @@ def draw_scores(axis: plt.Axes, path: pd.DataFrame, times: list[float], names: l
 
 
 def draw_order(scores: pd.DataFrame, solved: pd.DataFrame, followed: pd.DataFrame) -> plt.Figure:
-    """Of the first size shown: W in list order, its scores over time, and the staircase.
-
-    The staircase is the learning time of each place / t*, for every m: own token first, then a_1,
-    a_2, ...
-    """
+    """Of the first size shown W in list order, its scores over time, and when each is learned."""
     L, n, m = followed[["L", "n", "m"]].iloc[0]
     figure = plt.figure(figsize=(MIDDLE, 5))
     upper, lower = figure.subfigures(2, 1)
     left, right = lower.subplots(1, 2)
     size = f"L == {L} and n == {n}"
     scores = scores.query(f"{size} and m == {m} and shortest == m")
-    names = [*(place_name(k, m) for k in range(m)), "others"]
+    names = [*(f"$a_{k}$" for k in range(1, m)), "own a", "others"]
     axes = upper.subplots(1, scores["method"].nunique(), squeeze=False)[0]
     draw_matrices(axes, scores, names)
     solved = solved.query(f"{size} and shortest == m and delta == 1 and t_star > 0")
@@ -223,7 +178,7 @@ def draw_order(scores: pd.DataFrame, solved: pd.DataFrame, followed: pd.DataFram
         rising &= bool((np.diff(own_first) > 0).all())
         style = {"color": colour, "marker": marker, "label": f"m = {length}"}
         right.plot(np.arange(length), own_first / max(times), **style)
-    right.set_xticks(range(length), ["own a", *(place_name(k, 0) for k in range(length - 1))])
+    right.set_xticks(range(length), ["own a", *(f"$a_{k}$" for k in range(1, length))])
     right.set(ylim=(-0.03, 1.05), ylabel="learned at time / t*", title="order of learning")
     right.legend(loc="lower right")
     despine(left, right)

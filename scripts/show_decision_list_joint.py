@@ -18,8 +18,7 @@ VALUE_NOTES = [
     "The paper reports, without numbers, that uniform attention 'is sufficient to push V in the "
     "direction of P'. Population gradient descent on V from V = 0.",
     "Centred cosine: of V and P, each minus its mean. 'Most that any V can': at W = 0 all queries "
-    "of a sequence get the same output, so no V classifies more than the most frequent label of "
-    "each sequence.",
+    "of a sequence get the same output, at best its most frequent label.",
 ]
 
 
@@ -71,7 +70,7 @@ def draw_value(history: pd.DataFrame, last: pd.DataFrame, values: pd.DataFrame) 
 
 JOINT_KEYS = ["start", *readable.SIZES, "seed"]
 CONSTANTS = ["c", "starting_loss", "largest_a", "least_a", "lambda_max"]
-WINDOW = {"first_step": "window_first_step", "last_step": "window_last_step"}
+WINDOW = ["window_first_step", "window_last_step"]
 OBSERVED = ["steps_to_perfect", "accuracy"]
 JOINT_NOTES = [
     "Near cP: gradient descent from W = 0 and V = cP + noise of sup norm ε / 2; c is Theorem 2's, "
@@ -79,24 +78,23 @@ JOINT_NOTES = [
     "The hypotheses ask for an A with sqrt(4 m L₀ / ε) < A < L₀ - 6 ε / n. Some ε meets this only "
     "where n L₀² > 162 m: with L₀ = log(n), as at cP, n of 19, 29, 38 or more for m of 1, 2, 3. "
     "Where the noise of some runs meets them, constants, window and steps are of these alone.",
-    "They also ask for η ≤ 1 / λ_max, which fails on the way where η is 1 / λ_max at the start. "
-    "Where the other hypotheses hold, η is halved until η × the largest curvature met is at most "
-    "1: of every step the mean second derivative along it, after 1, 2, 4, 8, ... steps and at the "
-    "perfect step the Hessian's largest eigenvalue. Elsewhere η = 1 / λ_max at the start.",
+    "They also ask for η ≤ 1 / λ_max. Elsewhere η is 1 / λ_max at the start; where the other "
+    "hypotheses hold it is halved until η × the largest curvature met on the way is at most 1: of "
+    "every step the mean second derivative along it, after 1, 2, 4, 8, ... steps and at the perfect "
+    "step the Hessian's largest eigenvalue.",
     "A perfect step is promised up to every T of the window; its beginning 2 m L₀ / (A² η), with "
     "the largest A, is 'published' of latest_step, the slowest run's.",
-    "'200 sequences': drawn once and trained on; perfect then means on these and on fresh ones, "
-    "which is evidence and no proof. N(0, σ²): every entry of W and V, the regime that the authors "
-    "leave open; learning rates are ours.",
+    "'200 sequences': drawn once; perfect then means on these and on fresh ones, which is no proof. "
+    "N(0, σ²): every entry of W and V, which the authors leave open; learning rates are ours.",
 ]
 
 
 def slowest(runs: pd.DataFrame) -> tuple[pd.Series, dict]:
     """Perfect steps, and the largest in units of its window's beginning, as a row's values."""
     # A run out of steps took longer: they count as its step where they reach into the window.
-    out_of_steps = runs["steps"].where(runs["steps"] > runs["first_step"])
+    out_of_steps = runs["steps"].where(runs["steps"] > runs["window_first_step"])
     seen = runs["first_perfect"].fillna(out_of_steps)
-    return seen, readable.largest_ratio(seen, runs["first_step"])
+    return seen, readable.largest_ratio(seen, runs["window_first_step"])
 
 
 def theorem_2(runs: pd.DataFrame) -> list[dict]:
@@ -105,11 +103,11 @@ def theorem_2(runs: pd.DataFrame) -> list[dict]:
     rows = [{"quantity": "hypotheses_hold", "value": met.mean(), "n": len(met)}]
     runs = runs[met] if met.any() else runs
     for quantity in (*CONSTANTS, *WINDOW):
-        rows.append({"quantity": WINDOW.get(quantity, quantity)} | mean(runs[quantity]))
+        rows.append({"quantity": quantity} | mean(runs[quantity]))
     if met.any():
         curved = {"value": runs["eta_times_curvature"].max(), "n": len(runs), "published": 1.0}
         rows.append({"quantity": "eta_times_curvature"} | curved)
-    promise = {"published": runs["first_step"].mean() if met.any() else np.nan}
+    promise = {"published": runs["window_first_step"].mean() if met.any() else np.nan}
     perfect, (seen, ratio) = runs["first_perfect"].dropna(), slowest(runs)
     state = "" if len(perfect) else "not reached"
     rows.append({"quantity": "observed_step", "state": state} | mean(perfect) | promise)

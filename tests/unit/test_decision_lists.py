@@ -222,10 +222,10 @@ def test_theorem_2_holds_where_its_hypotheses_do():
     near = runs.near_runs([NearStart(L=20, n=19, m=1, epsilon=[3.108], seeds=[0, 1, 2])])
     assert near["holds"].any()
     met = near[near["holds"]]
-    assert (met["first_perfect"] <= met["first_step"]).all()
-    assert (met["first_step"] < met["last_step"]).all()
+    assert (met["first_perfect"] <= met["window_first_step"]).all()
+    assert (met["window_first_step"] < met["window_last_step"]).all()
     assert met["eta_times_curvature"].between(0.2, 1).all()
-    halvings = np.log2(2 * met["last_step"] / met["epsilon"] / met["lambda_max"])
+    halvings = np.log2(2 * met["window_last_step"] / met["epsilon"] / met["lambda_max"])
     np.testing.assert_allclose(halvings, halvings.round(), atol=1e-9)
     np.testing.assert_allclose(met["steps"], 200 * 2**halvings)
     assert halvings.min() > 0  # 1 / lambda_max at the start is too fast

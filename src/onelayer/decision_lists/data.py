@@ -155,8 +155,8 @@ def theorem_2_scale(n: int, epsilon: float, loss: Callable[[float], float]) -> f
 def theorem_2(n: int, m: int, epsilon: float, loss: float, eta: float) -> dict[str, float]:
     """Theorem 2's constants of one start with loss L_0 = L(W_0, V_0), and whether it promises.
 
-    A must be between `least_a` and `largest_a`; `holds` says whether some positive A is. T is from
-    `first_step`, with the largest A, which makes the window widest, to `last_step`.
+    A must be between `least_a` and `largest_a`; `holds` says whether some positive A is. T is in
+    a window, widest with the largest A.
     """
     largest, least = loss - 6 * epsilon / n, float(np.sqrt(4 * m * loss / epsilon))
     return {
@@ -164,6 +164,6 @@ def theorem_2(n: int, m: int, epsilon: float, loss: float, eta: float) -> dict[s
         "largest_a": largest,
         "least_a": least,
         "holds": largest > least,
-        "first_step": 2 * m * loss / (largest**2 * eta) if largest > 0 else float("nan"),
-        "last_step": epsilon / (2 * eta),
+        "window_first_step": 2 * m * loss / (largest**2 * eta) if largest > 0 else float("nan"),
+        "window_last_step": epsilon / (2 * eta),
     }

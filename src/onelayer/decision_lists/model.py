@@ -76,34 +76,31 @@ def evaluate(W: Tensor, V: Tensor, queries: Queries, of_w: bool = True) -> Evalu
     With r = f - y: d loss/dV = r p^T, d loss/dp = V^T r, and d loss/dW[b, a] =
     p_b (dp_b - sum_k p_k dp_k). Without `of_w` the gradient for W is left out.
     """
-    parts = [_evaluate(W, V, rows, of_w) for rows in queries.split()]
+    parts = []
+    for rows in queries.split():
+        p, logits = forward(W, V, rows)
+        of_label = logits.gather(1, rows.label)
+        others = logits.scatter(1, rows.label, -torch.inf).amax(dim=1, keepdim=True)
+        total = logits.logsumexp(dim=1, keepdim=True)
+        residual = (logits - total).exp_()
+        residual.scatter_add_(1, rows.label, -torch.ones_like(of_label))
+        residual *= rows.weight
+        gradient = torch.zeros_like(W)
+        if of_w:
+            of_p = residual @ V
+            of_scores = p * (of_p - (p * of_p).sum(dim=1, keepdim=True))
+            gradient = gradient.index_add_(0, rows.query, of_scores).T
+        loss = float((rows.weight * (total - of_label)).sum())
+        accuracy = float((rows.weight * (of_label > others)).sum())
+        parts.append((loss, accuracy, gradient, residual.T @ p))
     return Evaluation(*map(sum, zip(*parts, strict=True)))
-
-
-def _evaluate(W: Tensor, V: Tensor, queries: Queries, of_w: bool) -> tuple:
-    p, logits = forward(W, V, queries)
-    of_label = logits.gather(1, queries.label)
-    others = logits.scatter(1, queries.label, -torch.inf).amax(dim=1, keepdim=True)
-    total = logits.logsumexp(dim=1, keepdim=True)
-    residual = (logits - total).exp_()
-    residual.scatter_add_(1, queries.label, -torch.ones_like(of_label))
-    residual *= queries.weight
-    gradient = torch.zeros_like(W)
-    if of_w:
-        of_p = residual @ V
-        of_scores = p * (of_p - (p * of_p).sum(dim=1, keepdim=True))
-        gradient = gradient.index_add_(0, queries.query, of_scores).T
-    loss = float((queries.weight * (total - of_label)).sum())
-    accuracy = float((queries.weight * (of_label > others)).sum())
-    return loss, accuracy, gradient, residual.T @ p
 
 
 def tokens_present(lists: DecisionLists, sequences: Sequences) -> tuple[Tensor, Tensor, Tensor]:
     """Lay sequences out for `gradient_w`.
 
-    Returns:
-        Flat index of W[key, query], int64 [S, query, key]; place of the label-determining token,
-        int64 [S, query, 1]; probability of the sequence divided by n, float64 [S, 1, 1].
+    Flat index of W[key, query], int64 [S, query, key]; place of the label-determining token, int64
+    [S, query, 1]; probability of the sequence divided by n, float64 [S, 1, 1].
     """
     tokens, n = sequences.tokens, sequences.tokens.shape[1]
     pairs = tokens[:, None, :] * len(lists.lists) + tokens[:, :, None]

@@ -6,25 +6,15 @@ import numpy as np
 import pandas as pd
 import torch
 
-from onelayer.decision_lists import data
+from onelayer.decision_lists import data, training
 from onelayer.decision_lists.model import list_order, loss, queries_of
 from onelayer.decision_lists.theorem_1 import Setting, solve
-from onelayer.decision_lists.training import (
-    OnV,
-    OnW,
-    OnWAndV,
-    beside_permutation,
-    largest_eigenvalue,
-    train,
-)
+from onelayer.decision_lists.training import OnV, OnW, OnWAndV, train
 from onelayer.seeds import generator
 from onelayer.settings.decision_lists import NearStart, Run, Size, SmallStart, ValueTraining
 
 DEVIATION = 0.01  # standard deviation of the entries of small starts
-OPTIMISERS = {
-    "gd": (torch.optim.SGD, "GD", "gradient descent"),
-    "adam": (torch.optim.Adam, "Adam", "Adam"),
-}
+OPTIMISERS = {"gd": (torch.optim.SGD, "GD"), "adam": (torch.optim.Adam, "Adam")}
 Progress = Callable[..., Iterable]
 
 
@@ -38,11 +28,9 @@ def each_seed(problems: Iterable[Size], progress: Progress, seeds: list[int] | N
 def attention_runs(runs: Iterable[Run], progress: Progress = iter) -> tuple[pd.DataFrame, ...]:
     """W alone (Theorem 1): every run with each of its seeds.
 
-    Returns:
-        Three tables, each beginning with `method`, `L`, `n`, `m`, `shortest` and `seed`: what each
-        run reached (`summary`, and the end of its history); its history (`step`, and what
-        `OnW.measure` says); and W at the end in list order, `query`, `place` (0 for a_1, m and on
-        for other tokens), `score`.
+    Three tables with `method`, `L`, `n`, `m`, `shortest` and `seed`: what each run reached
+    (`summary`, and the end of its history); its history (`step`, and what `OnW.measure` says); W at
+    the end in list order (`query`; `place`, 0 for a_1, m and on for other tokens; `score`).
     """
     summaries, histories, scores = [], [], []
     for run, seed, size in each_seed(runs, progress):
@@ -61,32 +49,26 @@ def attention_runs(runs: Iterable[Run], progress: Progress = iter) -> tuple[pd.D
 def summary(run: Run, problem: OnW) -> dict[str, float]:
     """When a run was perfect, beside the reduced flow and Theorem 1's bound.
 
-    Of query tokens the last decides `t_star`; fresh sequences make it late by chance, so that the
-    median over tokens, `median_column_time`, is what to compare with the flow's,
-    `exact_median_time`.
+    Of query tokens the last decides `t_star`; fresh sequences make it late by chance, so that
+    medians over tokens are what to compare.
     """
     settings = [Setting(run.L, run.n, m) for m in run.lengths]
     of_length = solve(settings, max_steps=run.max_steps)[0]
-    exact = of_length[problem.lists.lengths - run.lengths[0]]  # [L]
+    found, exact = problem.crossing, of_length[problem.lists.lengths - run.lengths[0]]  # [L]
     gamma = data.uniform_gamma(run.L, run.n, run.lengths)
     return {
-        "t_star": float(problem.crossing.max()),
-        "median_column_time": float(np.median(problem.crossing)),
-        "exact_t_star": float(exact.max()),
-        "exact_median_time": float(np.median(exact)),
-        "gamma": gamma,
-        "bound": data.theorem_1_bound(run.L, run.m, gamma),
+        **{"t_star": found.max(), "median_column_time": np.median(found)},
+        **{"exact_t_star": exact.max(), "exact_median_time": np.median(exact)},
+        **{"gamma": gamma, "bound": data.theorem_1_bound(run.L, run.m, gamma)},
     }
 
 
 def value_runs(settings: ValueTraining, progress: Progress = iter) -> tuple[pd.DataFrame, ...]:
     """V alone, from 0, under uniform attention (section II), for every size and seed.
 
-    Returns:
-        Two tables, each with `L`, `n`, `m`, `shortest` and `seed`: the history (`step`, what
-        `OnV.measure` says, and `task_accuracy_ceiling`, the largest that any V can have at W = 0);
-        and V at the end with its rows in the order of pi, so that P is the diagonal: `row`,
-        `column`, `value`.
+    Two tables with `L`, `n`, `m`, `shortest` and `seed`: the history (`step`, what `OnV.measure`
+    says, and `task_accuracy_ceiling`, the largest that any V can have at W = 0); V at the end, rows
+    in the order of pi, so that P is the diagonal (`row`, `column`, `value`).
     """
     histories, values = [], []
     for size, seed, key in each_seed(settings.sizes, progress, settings.seeds):
@@ -114,11 +96,9 @@ def near_runs(starts: Iterable[NearStart], progress: Progress = iter) -> pd.Data
     lambda_max: the paper does not say where lambda_max is taken. Where the theorem promises a
     perfect step, the rate is halved until it is at most the inverse of all curvature on the way.
 
-    Returns:
-        `start` (in words), `L`, `n`, `m`, `shortest`, `seed`, `epsilon`, `trained_on` (`all` or a
-        number), `c`, `lambda_max` (at the start), what `data.theorem_2` says, `steps` (at most),
-        `eta_times_curvature` (largest on the way, where it was watched), `first_perfect` (step, NaN
-        if none) and `accuracy` at the end.
+    `trained_on` is `all` or a number, `lambda_max` that of the start, `steps` where training stops,
+    `eta_times_curvature` the largest on the way, where it was watched, `first_perfect` a step, NaN
+    if none, and `accuracy` that at the end.
     """
     noises = [start.model_copy(update={"epsilon": [e]}) for start in starts for e in start.epsilon]
     return pd.DataFrame([near_run(*run) for run in each_seed(noises, progress)])
@@ -131,12 +111,11 @@ def near_run(start: NearStart, seed: int, key: dict) -> dict:
     if start.sequences is None:
         queries = queries_of(lists, data.enumerate_sequences(L, n))
     else:
-        sizes = {"trained on": start.sequences, "fresh": start.fresh}
-        rngs = {purpose: generator("decision lists", purpose, L, n, m, seed) for purpose in sizes}
-        queries, held_out = (
-            queries_of(lists, data.sample_sequences(rngs[purpose], L, n, count))
-            for purpose, count in sizes.items()
-        )
+        drawn = []
+        for purpose, count in (("trained on", start.sequences), ("fresh", start.fresh)):
+            rng = generator("decision lists", purpose, L, n, m, seed)
+            drawn.append(queries_of(lists, data.sample_sequences(rng, L, n, count)))
+        queries, held_out = drawn
     rng = generator("decision lists, near", L, n, m, seed, "theorem_2", epsilon)
     noise = torch.from_numpy(rng.uniform(-epsilon / 2, epsilon / 2, (L, L)))
     zero, P = torch.zeros_like(noise), torch.from_numpy(lists.matrix)
@@ -146,7 +125,9 @@ def near_run(start: NearStart, seed: int, key: dict) -> dict:
 
     c = data.theorem_2_scale(n, epsilon, loss_with)
     V = c * P + noise
-    lambda_max, vector = largest_eigenvalue(zero, V, queries, rng.standard_normal(2 * L**2))
+    lambda_max, vector = training.largest_eigenvalue(
+        zero, V, queries, rng.standard_normal(2 * L**2)
+    )
     eta, steps = 1 / lambda_max, start.steps
     while True:
         theorem = data.theorem_2(n, m, epsilon, loss_with(c), eta)
@@ -178,11 +159,8 @@ def small_runs(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """W and V from entries drawn from N(0, DEVIATION^2), one run per start and seed.
 
-    Returns:
-        Runs: `start` (in words), `L`, `n`, `m`, `shortest`, `seed`, `optimiser`, `eta`,
-        `first_perfect`, and at the end (the first perfect step, where there is one) `accuracy`,
-        `order` of W, `argmax_accuracy` and `centred_cosine` of V; and their histories with `step`,
-        `loss`, `accuracy`.
+    What each run reached: `first_perfect`, and at the end (the first perfect step, where there is
+    one) `accuracy`, `order` of W, `argmax_accuracy` and `centred_cosine` of V; and its history.
     """
     runs, histories = [], []
     for start, seed, size in each_seed(starts, progress):
@@ -191,17 +169,18 @@ def small_runs(
         purpose = "decision lists, small", start.L, start.n, start.m, seed, DEVIATION
         normal = generator(*purpose).normal(0.0, DEVIATION, (2, start.L, start.L))
         W, V = torch.from_numpy(normal)
-        optimiser, short, name = OPTIMISERS[start.optimiser]
+        optimiser, name = OPTIMISERS[start.optimiser]
         problem = OnWAndV(W, V, queries, optimiser, start.eta)
         history = train(problem, start.steps)
-        text = f"entries N(0, {DEVIATION:g}^2), {name}, eta {start.eta:g}"
-        key = {"start": text} | size | {"optimiser": short, "eta": start.eta}
+        in_words = name.replace("GD", "gradient descent")
+        text = f"entries N(0, {DEVIATION:g}^2), {in_words}, eta {start.eta:g}"
+        key = {"start": text} | size | {"optimiser": name, "eta": start.eta}
         histories.append(history.assign(**key))
         last = history.iloc[-1]
         runs.append(
             key
             | {"first_perfect": last["step"] if problem.perfect else np.nan}
             | {"accuracy": last["accuracy"], "order": list_order(lists, W.numpy())}
-            | beside_permutation(V.numpy(), lists)
+            | training.beside_permutation(V.numpy(), lists)
         )
     return pd.DataFrame(runs), pd.concat(histories)

@@ -51,12 +51,9 @@ class OnW:
 
     `full` is the population gradient flow over all sequences by Heun's method, and so checks the
     reduction in `theorem_1`; `descent` is stochastic gradient descent on sequences drawn anew at
-    every step, whose time is learning rate x steps.
-
-    Attributes:
-        W: float64 [L, L], entry [key, query].
-        crossing: float64 [L], times from which on each query token is always strictly right,
-            interpolated linearly inside the step; NaN while it is not.
+    every step, whose time is learning rate x steps. `crossing`, float64 [L], holds the times from
+    which on each query token is always strictly right, interpolated linearly inside the step; NaN
+    while it is not.
     """
 
     def __init__(self, run: Run, seed: int) -> None:
@@ -83,16 +80,14 @@ class OnW:
     def _margins(self) -> np.ndarray:
         return model.list_steps(self.lists, self.W.numpy()).min(axis=1)  # [L]
 
-    def _gradient(self, W: Tensor) -> Tensor:
-        return model.gradient_w(W, self.c, *self.present)
-
     def advance(self) -> None:
         """Take W one step further, and note which columns became right inside it."""
         if not self.full:
             self._draw()
-        slope = self._gradient(self.W)
+        slope = model.gradient_w(self.W, self.c, *self.present)
         if self.full:  # Heun's method; descent takes the slope at its beginning alone
-            slope = 0.5 * (slope + self._gradient(self.W - self.h * slope))
+            end = self.W - self.h * slope
+            slope = 0.5 * (slope + model.gradient_w(end, self.c, *self.present))
         self.W = self.W - self.h * slope
         before, self.margin = self.margin, self._margins()
         rose = (before <= 0) & (self.margin > 0)
@@ -107,9 +102,8 @@ class OnW:
 
     def measure(self) -> dict[str, float]:
         """Loss and strict accuracy over the step's sequences; list order and proofs of W."""
-        V = torch.from_numpy(self.c * self.lists.matrix)
-        queries = model.queries_of(self.lists, self.sequences)
-        here = model.evaluate(self.W, V, queries, of_w=False)
+        V, queries = self.c * self.lists.matrix, model.queries_of(self.lists, self.sequences)
+        here = model.evaluate(self.W, torch.from_numpy(V), queries, of_w=False)
         return {
             "time": self.h * self.steps,
             "loss": here.loss,
@@ -145,9 +139,8 @@ class OnV:
 def beside_permutation(V: np.ndarray, lists: data.DecisionLists) -> dict[str, float]:
     """How far V has the direction of P.
 
-    Returns:
-        `argmax_accuracy`, the share of tokens b whose largest V[., b] is at pi(b), and
-        `centred_cosine` of V and P, each minus its mean; 0 for a constant V.
+    `argmax_accuracy` is the share of tokens b whose largest V[., b] is at pi(b), `centred_cosine`
+    that of V and P, each minus its mean; 0 for a constant V.
     """
     places = lists.permutation, np.arange(len(V))
     others = V.copy()
@@ -162,14 +155,11 @@ def beside_permutation(V: np.ndarray, lists: data.DecisionLists) -> dict[str, fl
 class OnWAndV:
     """W and V, float64 [L, L], on their way, until they are perfect on all sequences given.
 
-    Attributes:
-        held_out: queries that are not trained on, or None; perfect means on these, too.
-        perfect: whether every query is right.
-        watched: where curvature is looked at, a vector [2 L^2] to begin Lanczos' method with; then
-            the way ends, too, where eta exceeds the inverse of the curvature.
-        curvature: the largest second derivative of the loss met so far, a lower bound of the
-            largest eigenvalue of its Hessian on the way: of every step the mean along it, and after
-            1, 2, 4, 8, ... steps and at the perfect step the largest eigenvalue there.
+    `held_out` are queries that are not trained on: `perfect` means that these are right, too. Where
+    `watched` is given, a vector [2 L^2] to begin Lanczos' method with, `curvature` is the largest
+    second derivative of the loss met so far, and the way ends, too, where eta exceeds its inverse.
+    It bounds the Hessian's largest eigenvalue on the way from below: of every step the mean along
+    it, after 1, 2, 4, 8, ... steps and at the perfect step the largest eigenvalue there.
     """
 
     def __init__(
