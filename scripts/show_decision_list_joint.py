@@ -80,11 +80,11 @@ JOINT_NOTES = [
     "Where the noise of some runs meets them, constants, window and steps are of these alone.",
     "They also ask for η ≤ 1 / λ_max. Elsewhere η is 1 / λ_max at the start; where the other "
     "hypotheses hold it is halved until η × the largest curvature met on the way is at most 1: of "
-    "every step the mean second derivative along it, after 1, 2, 4, 8, ... steps and at the perfect "
+    "every step the mean second derivative along it, after 1, 2, 4, ... steps and at the perfect "
     "step the Hessian's largest eigenvalue.",
     "A perfect step is promised up to every T of the window; its beginning 2 m L₀ / (A² η), with "
     "the largest A, is 'published' of latest_step, the slowest run's.",
-    "'200 sequences': drawn once; perfect then means on these and on fresh ones, which is no proof. "
+    "'200 sequences': drawn once; perfect then means on these and on fresh ones, no proof. "
     "N(0, σ²): every entry of W and V, which the authors leave open; learning rates are ours.",
 ]
 

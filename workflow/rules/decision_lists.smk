@@ -1,33 +1,11 @@
 # Decision lists: what is solved and trained, and the tables and figures that show it.
 
 
-rule solve_decision_lists:
+rule train_decision_lists:
     output:
         solved="results/decision_lists/solved.parquet",
         followed="results/decision_lists/followed.parquet",
         counterexample="results/decision_lists/counterexample.parquet",
-    log:
-        "results/logs/solve_decision_lists.log",
-    benchmark:
-        "results/benchmarks/solve_decision_lists.tsv"
-    conda:
-        "../../envs/onelayer.yaml"
-    threads: 1
-    resources:
-        mem_mb=lambda w, attempt: 1000 * attempt,
-        runtime=lambda w, attempt: 10 * attempt,
-    params:
-        settings=dump(settings.decision_lists.theorem_1),
-        shown=[dump(size) for size in settings.decision_lists.shown],
-        code=code("solve_decision_lists"),
-    message:
-        "Solve Theorem 1's gradient flow"
-    script:
-        "../../scripts/solve_decision_lists.py"
-
-
-rule train_decision_lists:
-    output:
         attention_runs="results/decision_lists/attention_runs.parquet",
         attention_history="results/decision_lists/attention_history.parquet",
         attention_scores="results/decision_lists/attention_scores.parquet",
@@ -48,19 +26,19 @@ rule train_decision_lists:
         mem_mb=lambda w, attempt: 2000 * attempt,
         runtime=lambda w, attempt: 60 * attempt,
     params:
-        settings=settings.decision_lists.model_dump(mode="json", exclude={"theorem_1", "shown"}),
+        settings=dump(settings.decision_lists),
         code=code("train_decision_lists"),
     message:
-        "Train W, V and both on decision lists"
+        "Solve Theorem 1's gradient flow, train W, V and both on decision lists"
     script:
         "../../scripts/train_decision_lists.py"
 
 
 rule show_decision_list_attention:
     input:
-        solved=rules.solve_decision_lists.output.solved,
-        followed=rules.solve_decision_lists.output.followed,
-        counterexample=rules.solve_decision_lists.output.counterexample,
+        solved=rules.train_decision_lists.output.solved,
+        followed=rules.train_decision_lists.output.followed,
+        counterexample=rules.train_decision_lists.output.counterexample,
         runs=rules.train_decision_lists.output.attention_runs,
         history=rules.train_decision_lists.output.attention_history,
         scores=rules.train_decision_lists.output.attention_scores,

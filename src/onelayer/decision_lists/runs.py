@@ -56,11 +56,9 @@ def summary(run: Run, problem: OnW) -> dict[str, float]:
     of_length = solve(settings, max_steps=run.max_steps)[0]
     found, exact = problem.crossing, of_length[problem.lists.lengths - run.lengths[0]]  # [L]
     gamma = data.uniform_gamma(run.L, run.n, run.lengths)
-    return {
-        **{"t_star": found.max(), "median_column_time": np.median(found)},
-        **{"exact_t_star": exact.max(), "exact_median_time": np.median(exact)},
-        **{"gamma": gamma, "bound": data.theorem_1_bound(run.L, run.m, gamma)},
-    }
+    times = {"t_star": found.max(), "median_column_time": np.median(found)}
+    times |= {"exact_t_star": exact.max(), "exact_median_time": np.median(exact)}
+    return times | {"gamma": gamma, "bound": data.theorem_1_bound(run.L, run.m, gamma)}
 
 
 def value_runs(settings: ValueTraining, progress: Progress = iter) -> tuple[pd.DataFrame, ...]:

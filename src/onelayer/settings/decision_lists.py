@@ -108,20 +108,15 @@ class SmallStart(Size):
     steps: Count = 300  # where training stops
 
 
-class Training(Threaded):
-    """W alone, V alone, and both."""
-
-    attention: Annotated[list[Run], each_once(*LISTS, "method")] = Field(min_length=1)
-    value: ValueTraining
-    near: Annotated[list[NearStart], each_once(*LISTS, "sequences")] = Field(min_length=1)
-    small: Annotated[list[SmallStart], each_once(*LISTS, "optimiser", "eta")] = Field(min_length=1)
-
-
-class DecisionListSettings(Training):
+class DecisionListSettings(Threaded):
     """Decision lists with one-layer transformers."""
 
     theorem_1: Theorem1
     shown: list[Size] = Field(min_length=1)  # in the figures over time; the first token by token
+    attention: Annotated[list[Run], each_once(*LISTS, "method")] = Field(min_length=1)
+    value: ValueTraining
+    near: Annotated[list[NearStart], each_once(*LISTS, "sequences")] = Field(min_length=1)
+    small: Annotated[list[SmallStart], each_once(*LISTS, "optimiser", "eta")] = Field(min_length=1)
 
     @pydantic.model_validator(mode="after")
     def _shown_sizes_have_runs(self) -> Self:
