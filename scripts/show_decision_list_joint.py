@@ -170,9 +170,7 @@ def draw_near(axis: plt.Axes, swept: pd.DataFrame) -> None:
     axis.set(xscale="log", yscale="log", ylim=(1.5, 2.1 * limit), title="near V = cP")
     axis.set(xlabel="ε, noise on V = cP", ylabel="steps to perfect (line: median)")
     axis.xaxis.set_major_formatter("{x:g}")
-    ticks = [tick for tick in (2, 5, 10, 20, 50, 100, 200, 500) if tick <= limit]
-    axis.set_yticks(ticks, [str(tick) for tick in ticks])
-    axis.set_yticks([], minor=True)
+    axis.yaxis.set_major_formatter("{x:g}")
 
 
 def draw_small(axis: plt.Axes, history: pd.DataFrame) -> None:

@@ -54,13 +54,6 @@ def forward(W: Tensor, V: Tensor, queries: Queries) -> tuple[Tensor, Tensor]:
     return p, p @ V.T
 
 
-def loss(W: Tensor, V: Tensor, queries: Queries) -> Tensor:
-    """Eq. (2) for any V, a scalar; differentiable twice."""
-    _, logits = forward(W, V, queries)
-    surprise = logits.logsumexp(dim=1, keepdim=True) - logits.gather(1, queries.label)
-    return (queries.weight * surprise).sum()
-
-
 class Evaluation(NamedTuple):
     """Loss, accuracy and gradients at one (W, V)."""
 

@@ -7,7 +7,7 @@ import pandas as pd
 import torch
 
 from onelayer.decision_lists import data, training
-from onelayer.decision_lists.model import list_order, loss, queries_of
+from onelayer.decision_lists.model import evaluate, list_order, queries_of
 from onelayer.decision_lists.theorem_1 import Setting, solve
 from onelayer.decision_lists.training import OnV, OnW, OnWAndV, train
 from onelayer.seeds import generator
@@ -119,7 +119,7 @@ def near_run(start: NearStart, seed: int, key: dict) -> dict:
     zero, P = torch.zeros_like(noise), torch.from_numpy(lists.matrix)
 
     def loss_with(c: float) -> float:
-        return float(loss(zero, c * P + noise, queries))
+        return evaluate(zero, c * P + noise, queries, of_w=False).loss
 
     c = data.theorem_2_scale(n, epsilon, loss_with)
     V = c * P + noise
@@ -137,19 +137,12 @@ def near_run(start: NearStart, seed: int, key: dict) -> dict:
             break
         eta, steps = eta / 2, 2 * steps
     text = f"near cP, c of Theorem 2, epsilon {epsilon:g}"
-    return {
-        "start": text + (f", {start.sequences} sequences" if start.sequences else ""),
-        **key,
-        "epsilon": epsilon,
-        "trained_on": str(start.sequences or "all"),
-        "c": c,
-        "lambda_max": lambda_max,
-        **theorem,
-        "steps": steps,
-        "eta_times_curvature": eta * problem.curvature if theorem["holds"] else np.nan,
-        "first_perfect": last["step"] if problem.perfect else np.nan,
-        "accuracy": last["accuracy"],
-    }
+    text += f", {start.sequences} sequences" if start.sequences else ""
+    row = {"start": text, **key, "epsilon": epsilon, "trained_on": str(start.sequences or "all")}
+    row |= {"c": c, "lambda_max": lambda_max, **theorem, "steps": steps}
+    row["eta_times_curvature"] = eta * problem.curvature if theorem["holds"] else np.nan
+    row["first_perfect"] = last["step"] if problem.perfect else np.nan
+    return row | {"accuracy": last["accuracy"]}
 
 
 def small_runs(

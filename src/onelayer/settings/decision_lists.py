@@ -20,10 +20,7 @@ def check_size(L: int, n: int, m: int, shortest: int | None) -> None:
     if not 1 <= m <= n <= L:
         raise ValueError(f"L = {L}, n = {n}, m = {m}: allowed are 1 <= m <= n <= L")
     if m > 1 and n + m - 1 > L:  # every sequence holds one of a_1, ..., a_{m-1}
-        raise ValueError(
-            f"L = {L}: with n = {n} and m = {m} the own token never determines a label; "
-            f"allowed from L = {n + m - 1}"
-        )
+        raise ValueError(f"L = {L}: no own token determines a label; allowed from L = {n + m - 1}")
     if shortest is not None and shortest >= m:
         raise ValueError(f"shortest = {shortest}: must be below m = {m}; null where all have m")
 
@@ -123,8 +120,6 @@ class DecisionListSettings(Threaded):
         have = {(run.L, run.n, run.m, run.shortest) for run in self.attention}
         for size in self.shown:
             if size.shortest or (size.L, size.n, size.m, None) not in have:
-                raise ValueError(
-                    f"shown: L {size.L}, n {size.n}, m {size.m} has no run in attention "
-                    "with lists of one length"
-                )
+                size = f"L {size.L}, n {size.n}, m {size.m}"
+                raise ValueError(f"shown: {size} has no run in attention with lists of one length")
         return self
