@@ -159,11 +159,7 @@ def theorem_2(n: int, m: int, epsilon: float, loss: float, eta: float) -> dict[s
     a window, widest with the largest A.
     """
     largest, least = loss - 6 * epsilon / n, float(np.sqrt(4 * m * loss / epsilon))
-    return {
-        "starting_loss": loss,
-        "largest_a": largest,
-        "least_a": least,
-        "holds": largest > least,
-        "window_first_step": 2 * m * loss / (largest**2 * eta) if largest > 0 else float("nan"),
-        "window_last_step": epsilon / (2 * eta),
-    }
+    constants = {"starting_loss": loss, "largest_a": largest, "least_a": least}
+    first = 2 * m * loss / (largest**2 * eta) if largest > 0 else float("nan")
+    window = {"window_first_step": first, "window_last_step": epsilon / (2 * eta)}
+    return constants | {"holds": largest > least} | window

@@ -97,20 +97,16 @@ class OnW:
         self.steps += 1
 
     def look(self) -> bool:
-        """Whether every query is proven to be right in all sequences."""
+        """Whether every query is proven right in all sequences."""
         return bool((self.margin > 0).all())
 
     def measure(self) -> dict[str, float]:
         """Loss and strict accuracy over the step's sequences; list order and proofs of W."""
         V, queries = self.c * self.lists.matrix, model.queries_of(self.lists, self.sequences)
         here = model.evaluate(self.W, torch.from_numpy(V), queries, of_w=False)
-        return {
-            "time": self.h * self.steps,
-            "loss": here.loss,
-            "accuracy": here.accuracy,
-            "order": model.list_order(self.lists, self.W.numpy()),
-            "certified": float((self.margin > 0).mean()),
-        }
+        found = {"time": self.h * self.steps, "loss": here.loss, "accuracy": here.accuracy}
+        found["order"] = model.list_order(self.lists, self.W.numpy())
+        return found | {"certified": float((self.margin > 0).mean())}
 
 
 class OnV:
