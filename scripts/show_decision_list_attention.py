@@ -200,7 +200,7 @@ with job(snakemake) as step:
     shown = readable.for_readers(solved, {"delta": "δ"} | TIMES)
     step.save_table(times_table(solved, cases), "times", title=title, shown=shown, notes=notes)
     step.save_figure(draw_times(solved), "times_figure")
-    full, runs["steps"] = runs["method"] == "full", runs["step"]
+    full, runs["steps"] = runs["method"] == "full", runs["step"].astype(int)
     time = runs["t_star"].where(full, runs["median_column_time"])
     exact = runs["exact_t_star"].where(full, runs["exact_median_time"])
     # 1 where both are perfect from the start
