@@ -1,97 +1,212 @@
-"""W alone, all of it: what each training reached, and loss and accuracy over time."""
+"""Theorem 1: time to perfect classification beside the bound; trainings of W; learned scores."""
 
 import numpy as np
 import pandas as pd
 
 from onelayer.decision_lists import readable
-from onelayer.evidence.figures import MIDDLE, PALETTE, despine, plt
-from onelayer.evidence.tables import tidy
+from onelayer.evidence.figures import DIVERGING, MARKERS, MIDDLE, PALETTE, SEQUENTIAL, despine, plt
+from onelayer.evidence.tables import number, tidy
 from onelayer.job import job
 
-SHOWN = {"method": "method", "seed": "seed", "t*": "t_star", "median token": "median_column_time"}
-SHOWN |= {"exact t*": "exact_t_star", "ratio": "time_to_exact_ratio", "bound": "bound"}
-SHOWN |= {"accuracy": "accuracy", "list order": "order", "certified": "certified"}
-KEYS = [*readable.SIZES, "method", "seed"]
-QUANTITIES = ["t_star", "median_column_time", "exact_t_star", "exact_median_time"]
-QUANTITIES += ["time_to_exact_ratio", "gamma", "bound", "accuracy", "order", "certified", "step"]
-METHODS = {"full": "full flow, all sequences", "descent": "SGD, fresh sequences"}
-NOTES = [
-    "'full': population gradient flow over all sequences, by Heun's method. 'descent': stochastic "
-    "gradient descent on fresh sequences, time = learning rate × steps. Lists '1 to 4' long: of "
-    "unequal length, each length for as many tokens.",
-    "t* is the time at which the last query token is learned; 'median token' the median over query "
-    "tokens. 'ratio' compares with the exact reduced flow: t* of full flows; of descent, where the "
-    "last token is late by chance, the median token.",
-    "Training ends where it is proven that every sequence of distinct tokens is right: 'certified' "
-    "is the share of query tokens a with W[a_1, a] > ... > W[a_m, a] > all others. 'accuracy' is "
-    "over all sequences for 'full' and over the last draw for 'descent'.",
-    "The bound is Theorem 1's, 4 m / (log(L) γ), of the population flow; it does not speak of "
-    f"descent. {readable.GAMMA_AND_DELTA}",
+TIMES_KEYS = [*readable.SIZES, "delta"]
+TIMES = {"t_star": "t*", "gamma": "γ", "bound": "bound", "t_star_to_bound_ratio": "t* / bound"}
+TIMES |= {"t_star_gamma_log_l": "t* γ log L", "order": "list order"}  # for readers
+TIMES_NOTES = [
+    "Exact: reduced gradient flow from W = 0, V = cP, uniform sequences of n distinct tokens, "
+    "lists of length m; '1 to 4': of unequal length, each length for as many tokens. t*: first "
+    "time at which every sequence is classified strictly right. List order: share of adjacent list "
+    "pairs with W[a_k, a] > W[a_{k+1}, a]. Bound: the paper's 4 m / (log(L) γ), its only number.",
+    readable.GAMMA_AND_DELTA + " δ sets the scale c, and so t*, but not the bound; δ above 1 is no "
+    "probability mass, and left out of the row over all sizes.",
+    "Not uniform: the worst case of a search (onelayer.decision_lists.theorem_1) has {L:g} tokens, "
+    "sequences of {n:g}, lists of up to {m:g}; its t* in units of the bound is {found}. A δ that "
+    "depends on the data is not refuted.",
 ]
 
 
-def compared(runs: pd.DataFrame) -> pd.DataFrame:
-    """Runs with `time_to_exact_ratio`; 1 where both are perfect from the start."""
-    full = runs["method"] == "full"
-    time = runs["t_star"].where(full, runs["median_column_time"])
-    exact = runs["exact_t_star"].where(full, runs["exact_median_time"])
-    return runs.assign(time_to_exact_ratio=np.where(exact > 0, time / exact, time == 0))
+def times_table(solved: pd.DataFrame, counterexample: pd.DataFrame) -> pd.DataFrame:
+    """All sizes together, the counterexample, then a row per size and quantity."""
+    up_to_1 = solved[solved["delta"] <= 1]
+    key = dict.fromkeys(TIMES_KEYS, "all") | {"quantity": "largest_time_to_bound_ratio"}
+    rows = [key | readable.largest_ratio(up_to_1["t_star"], up_to_1["bound"])]
+    for case in counterexample.rename(columns=readable.WORDS).to_dict("records"):
+        key = {name: f"{case[name]:g}" for name in TIMES_KEYS}
+        key["quantity"] = "counterexample_time_to_bound_ratio"
+        rows.append(key | {"value": case["t_star_to_bound_ratio"], "n": 1, "published": 1.0})
+    bounds = solved["bound"].where(solved["delta"] <= 1)
+    sizes = readable.long(solved, TIMES_KEYS, list(TIMES), bounds)
+    return tidy(pd.concat([pd.DataFrame(rows), sizes]), TIMES_KEYS)
 
 
-def table(runs: pd.DataFrame) -> pd.DataFrame:
+def draw_times(solved: pd.DataFrame) -> plt.Figure:
+    """t* and the bound against L, a colour per n, at delta = 1."""
+    figure, axis = plt.subplots(figsize=(MIDDLE, 3.2))
+    at_1 = solved[solved["delta"] == 1]
+    equal = at_1.query("shortest == m and t_star > 0")
+    equal = equal[equal.groupby("n")["L"].transform("nunique") > 1]
+    for colour, (n, rows) in zip(PALETTE, equal.groupby("n"), strict=False):
+        over_m = rows.groupby("L")[["t_star", "bound"]].agg(["min", "max"])
+        filled, hatched = {"facecolor": colour}, {"facecolor": "none", "hatch": "////"}
+        for quantity, style in (("t_star", filled), ("bound", hatched)):
+            low, high = over_m[quantity, "min"], over_m[quantity, "max"]
+            axis.fill_between(low.index, low, high, edgecolor=colour, linewidth=1.2, **style)
+        axis.plot([], [], color=colour, linewidth=4, label=f"n = {n}")
+    lengths = "m = {} to {}".format(*solved["m"].agg(["min", "max"]))
+    axis.text(0.04, 0.36, f"hatched: bound\nfilled: t*\n({lengths})", transform=axis.transAxes)
+    axis.set(xscale="log", yscale="log", xlabel="vocabulary L", ylabel="time to perfect")
+    ticks = sorted(solved["L"].unique())[::2]
+    axis.set_xticks(ticks, [str(L) for L in ticks])
+    axis.set_xticks([], minor=True)
+    ratios = at_1["t_star_to_bound_ratio"]
+    text = f"{ratios.notna().sum()} of {len(ratios)} perfect"
+    if ratios.notna().all() and ratios.max() > 0:
+        text = f"\nTheorem 1's bound is at least {np.floor(10 / ratios.max()) / 10:g} times t*"
+    figure.suptitle(f"Uniform sequences, δ = 1: {text}")
+    figure.legend(loc="outside lower center", ncols=3)
+    despine(axis)
+    return figure
+
+
+RUNS_KEYS = [*readable.SIZES, "method", "seed"]
+RUNS = {"t_star": "t*", "median_column_time": "median token", "exact_t_star": "exact t*"}
+RUNS |= {"exact_median_time": "exact median", "time_to_exact_ratio": "ratio", "gamma": "γ"}
+RUNS |= {"bound": "bound", "accuracy": "accuracy", "order": "list order"}
+RUNS |= {"certified": "certified", "steps": "steps"}
+RUNS_NOTES = [
+    "'full': population gradient flow over all sequences, by Heun's method. 'descent': stochastic "
+    "gradient descent on fresh sequences, time = learning rate × steps. Lists '1 to 4' long: of "
+    "unequal length, each length for as many tokens.",
+    "t* is when the last query token is learned, 'median token' the median over query tokens. "
+    "'ratio' compares with the exact reduced flow: t* of full flows; of descent, where the last "
+    "token is late by chance, the median token.",
+    "Training ends where it is proven that every sequence of distinct tokens is right: 'certified' "
+    "is the share of query tokens a with W[a_1, a] > ... > W[a_m, a] > all others. 'accuracy' is "
+    "over all sequences for 'full' and over the last draw for 'descent'.",
+    "Theorem 1's bound speaks of the population flow, not of descent. " + readable.GAMMA_AND_DELTA,
+]
+
+
+def runs_table(runs: pd.DataFrame) -> pd.DataFrame:
     """The slowest run of each method, of equal and of unequal lists; then every run."""
     rows = []
     unequal = runs["shortest"] < runs["m"]
     for (method, of_unequal), group in runs.groupby(["method", unequal], sort=False):
-        key = dict.fromkeys(KEYS, "all") | {"method": method}
+        key = dict.fromkeys(RUNS_KEYS, "all") | {"method": method}
         key["quantity"] = f"time_to_bound_ratio_{method}" + "_unequal_lists" * of_unequal
         rows.append(key | readable.largest_ratio(group["t_star"], group["bound"]))
-    of_runs = readable.long(runs, KEYS, QUANTITIES).replace({"quantity": {"step": "steps"}})
-    bounds = runs["bound"].repeat(len(QUANTITIES)).to_numpy()
-    of_runs["published"] = np.where(of_runs["quantity"] == "t_star", bounds, np.nan)
-    return tidy(pd.concat([pd.DataFrame(rows), of_runs]), KEYS)
+    of_runs = readable.long(runs, RUNS_KEYS, list(RUNS), runs["bound"])
+    return tidy(pd.concat([pd.DataFrame(rows), of_runs]), RUNS_KEYS)
 
 
-def draw(runs: pd.DataFrame, history: pd.DataFrame, followed: pd.DataFrame) -> plt.Figure:
+def draw_runs(runs: pd.DataFrame, history: pd.DataFrame, followed: pd.DataFrame) -> plt.Figure:
     """Loss and accuracy against time, W only: a column per size shown."""
-    sizes = followed[["L", "n", "m"]].drop_duplicates()
+    sizes = followed.groupby(["L", "n", "m"], sort=False)
     figure, axes = plt.subplots(
         2, len(sizes), figsize=(MIDDLE, 4.6), sharex="col", sharey="row", squeeze=False
     )
-    colours = dict(zip(METHODS, PALETTE, strict=False))
-    for column, size in zip(axes.T, sizes.itertuples(index=False), strict=True):
-        chosen = f"L == {size.L} and n == {size.n} and m == {size.m}"
-        exact = followed.query(chosen)
-        paths = history.query(f"{chosen} and shortest == m and time > 0")
-        bound = runs.query(f"{chosen} and shortest == m")["bound"].iloc[0]
+    # in points, so that the exact curve below them is seen
+    full = {"color": PALETTE[0], "marker": "o", "markersize": 3.5, "linestyle": ""}
+    descent = {"color": PALETTE[1], "linewidth": 0.9, "alpha": 0.8}
+    styles = {"full": full | {"markevery": 0.05}, "descent": descent}
+    exact, bound = {"color": "black", "linewidth": 2.4}, {"color": "0.35", "linestyle": "--"}
+    for column, ((L, n, m), flow) in zip(axes.T, sizes, strict=True):
+        chosen = f"L == {L} and n == {n} and m == {m} and shortest == m"
+        paths, end = history.query(f"{chosen} and time > 0"), runs.query(chosen)["bound"].iloc[0]
         for axis, quantity in zip(column, ("loss", "accuracy"), strict=True):
-            axis.plot(exact["time"], exact[quantity], color="black", linewidth=2.4)
+            axis.plot(flow["time"], flow[quantity], **exact)
             for (method, _), path in paths.groupby(["method", "seed"]):
-                style = {"linewidth": 0.9, "alpha": 0.8}
-                if method == "full":  # in points, so that the exact curve below them is seen
-                    style = {"marker": "o", "markersize": 3.5, "linestyle": "", "markevery": 0.05}
-                axis.plot(path["time"], path[quantity], color=colours[method], **style)
-            axis.axvline(bound, color="0.35", linestyle="--")
-        column[0].set(title="L = {}, n = {}, m = {}".format(*size), xscale="log")
-        column[0].set_xlim(exact["time"].max() / 300, 2 * bound)
+                axis.plot(path["time"], path[quantity], **styles[method])
+            axis.axvline(end, **bound)
+        column[0].set(title=f"L = {L}, n = {n}, m = {m}", xscale="log")
+        column[0].set_xlim(flow["time"].max() / 300, 2 * end)
         column[1].set_xlabel("time (learning rate × steps)")
     axes[0, 0].set_ylabel("loss (nats)")
     axes[1, 0].set_ylabel("share of queries right")
     figure.suptitle("Full flow and SGD beside the exact flow and Theorem 1's bound")
-    lines = [plt.Line2D([], [], color="black", linewidth=2.4, label="reduced flow, exact")]
-    for method, label in METHODS.items():
-        style = {"marker": "o", "linestyle": ""} if method == "full" else {}
-        lines.append(plt.Line2D([], [], color=colours[method], label=label, **style))
-    lines.append(plt.Line2D([], [], color="0.35", linestyle="--", label="Theorem 1's bound"))
+    named = {"reduced flow, exact": exact, "full flow, all sequences": full}
+    named |= {"SGD, fresh sequences": descent, "Theorem 1's bound": bound}
+    lines = [plt.Line2D([], [], label=label, **style) for label, style in named.items()]
     figure.legend(handles=lines, loc="outside lower center", ncols=2)
     despine(*axes.flat)
     return figure
 
 
+def draw_matrices(axes: np.ndarray, scores: pd.DataFrame, names: list[str]) -> None:
+    """W at the end of the first seed of each method, [place in the list, query]."""
+    bound, L, m = scores["score"].abs().max(), scores["query"].max() + 1, len(names) - 1
+    for axis, (method, rows) in zip(axes, scores.groupby("method", sort=False), strict=False):
+        grid = rows["score"].to_numpy()[: L**2].reshape(L, L)
+        image = axis.imshow(grid, cmap=DIVERGING, vmin=-bound, vmax=bound, aspect="auto")
+        axis.axhline(m - 0.5, color="black", linewidth=1)
+        axis.set_yticks([*range(m), (m + L - 1) / 2], names)
+        axis.set_xticks([0, L - 1], ["1", str(L)])
+        after = "full flow" if method == "full" else "SGD"
+        axis.set(xlabel="query token a", title=f"W after {after}")
+    axes[0].figure.colorbar(image, ax=axes, label="score W[b, a]", pad=0.02)
+
+
+def draw_scores(axis: plt.Axes, path: pd.DataFrame, times: list[float], names: list[str]) -> None:
+    """Scores over time, with the time from which each is above all that it must be."""
+    colours = [*plt.get_cmap(SEQUENTIAL)(np.linspace(0.15, 0.8, len(times))), "0.5"]
+    scores = np.array(path["scores"].tolist()).T  # [m + 1, times]
+    for name, colour, line in zip(names, colours, scores, strict=True):
+        axis.plot(path["time"], line, color=colour, linewidth=1.8)
+        end = path["time"].iloc[-1], line[-1]
+        axis.annotate(name, end, xytext=(3, 0), textcoords="offset points", va="center", fontsize=8)
+    for time, colour in zip(times, colours, strict=False):
+        axis.axvline(time, color=colour, linestyle=":")
+    axis.set(xlabel="time", ylabel="score W[b, a]", title="dotted: learned from here")
+
+
+def draw_order(scores: pd.DataFrame, solved: pd.DataFrame, followed: pd.DataFrame) -> plt.Figure:
+    """Of the first size shown W in list order, its scores over time, and when each is learned."""
+    L, n, m = followed[["L", "n", "m"]].iloc[0]
+    figure = plt.figure(figsize=(MIDDLE, 5))
+    upper, lower = figure.subfigures(2, 1)
+    left, right = lower.subplots(1, 2)
+    size = f"L == {L} and n == {n}"
+    scores = scores.query(f"{size} and m == {m} and shortest == m")
+    names = [*(f"$a_{k}$" for k in range(1, m)), "own a", "others"]
+    axes = upper.subplots(1, scores["method"].nunique(), squeeze=False)[0]
+    draw_matrices(axes, scores, names)
+    solved = solved.query(f"{size} and shortest == m and delta == 1 and t_star > 0")
+    staircases = {row.m: row.separation for row in solved.sort_values("m").itertuples()}
+    draw_scores(left, followed.query(f"{size} and m == {m}"), staircases[m], names)
+    rising, several = True, [one for one in staircases.items() if one[0] > 1]
+    for (length, times), colour, marker in zip(several, PALETTE, MARKERS, strict=False):
+        own_first = np.roll(times, 1)
+        rising &= bool((np.diff(own_first) > 0).all())
+        style = {"color": colour, "marker": marker, "label": f"m = {length}"}
+        right.plot(np.arange(length), own_first / max(times), **style)
+    right.set_xticks(range(length), ["own a", *(f"$a_{k}$" for k in range(1, length))])
+    right.set(ylim=(-0.03, 1.05), ylabel="learned at time / t*", title="order of learning")
+    right.legend(loc="lower right")
+    despine(left, right)
+    how = "When W learns the own token and each place of the list"
+    how = "W learns the own token first, then the list from its top" if rising else how
+    figure.suptitle(f"{how}\n(L = {L}, n = {n})")
+    return figure
+
+
 with job(snakemake) as step:
-    runs = compared(pd.read_parquet(snakemake.input.runs))
-    history = pd.read_parquet(snakemake.input.history)
+    solved, cases, followed, runs, history, scores = (
+        pd.read_parquet(snakemake.input[name])
+        for name in ("solved", "counterexample", "followed", "runs", "history", "scores")
+    )
+    ratios = zip(cases["t_star_to_bound_ratio"], cases["delta"], strict=True)
+    found = " and ".join(f"{number(ratio)} at δ = {delta:g}" for ratio, delta in ratios)
+    notes = [*TIMES_NOTES[:-1], TIMES_NOTES[-1].format(**cases.iloc[0], found=found)]
+    title = "Decision lists, Theorem 1: time to perfect classification, W only"
+    shown = readable.for_readers(solved, {"delta": "δ"} | TIMES)
+    step.save_table(times_table(solved, cases), "times", title=title, shown=shown, notes=notes)
+    step.save_figure(draw_times(solved), "times_figure")
+    full, runs["steps"] = runs["method"] == "full", runs["step"].astype(int)
+    time = runs["t_star"].where(full, runs["median_column_time"])
+    exact = runs["exact_t_star"].where(full, runs["exact_median_time"])
+    # 1 where both are perfect from the start
+    runs["time_to_exact_ratio"] = np.where(exact > 0, time / exact, time == 0)
     title = "Decision lists: training the full matrix W, V = cP"
-    shown = readable.for_readers(runs, SHOWN)
-    step.save_table(table(runs), title=title, shown=shown, notes=NOTES)
-    step.save_figure(draw(runs, history, pd.read_parquet(snakemake.input.followed)))
+    shown = readable.for_readers(runs, {"method": "method", "seed": "seed"} | RUNS)
+    step.save_table(runs_table(runs), "runs", title=title, shown=shown, notes=RUNS_NOTES)
+    step.save_figure(draw_runs(runs, history, followed), "runs_figure")
+    step.save_figure(draw_order(scores, solved, followed), "order_figure")

@@ -4,12 +4,19 @@ import numpy as np
 import pytest
 import torch
 
-from onelayer.decision_lists import attention, data, joint, model, reduced, theorem_1
-from onelayer.decision_lists.reduced import Setting
+from onelayer.decision_lists import data, model, runs, theorem_1, training
+from onelayer.decision_lists.theorem_1 import Setting
 from onelayer.settings.decision_lists import Run, SmallStart
 from tests.oracle import decision_lists as loops
 
 CASES = [(6, 3, 1), (6, 3, 2), (7, 4, 3), (6, 6, 4), (7, 2, 2), (8, 4, "mixed")]  # L, n, m
+
+
+def loss(W, V, queries):
+    """Eq. (2), differentiable twice."""
+    _, logits = model.forward(W, V, queries)
+    surprise = logits.logsumexp(dim=1, keepdim=True) - logits.gather(1, queries.label)
+    return (queries.weight * surprise).sum()
 
 
 class Case:
@@ -22,10 +29,7 @@ class Case:
         self.sequences = data.enumerate_sequences(L, n)
         self.loop_lists, self.permutation = loops.lists_of(self.lists)
         self.distribution = loops.subsets(L, n)
-        self.batch = model.batch_of(
-            *map(torch.from_numpy, (self.lists.rank, self.sequences.tokens)),
-            torch.from_numpy(self.sequences.probability),
-        )
+        self.present = model.tokens_present(self.lists, self.sequences)
         self.queries = model.queries_of(self.lists, self.sequences)
 
     def matrix(self, scale=1.0):
@@ -54,18 +58,16 @@ def test_labels_are_those_of_the_first_list_token_present(case):
 
 
 @pytest.mark.parametrize("c", [0.5, 60.0])
-def test_loss_and_gradient_for_w_are_those_of_v_equal_to_cp(case, c):
+def test_gradient_for_w_is_that_of_v_equal_to_cp(case, c):
     W, V = case.matrix().requires_grad_(), case.scaled_permutation(c)
-    expected = case.loop_loss(W, V)
-    assert model.loss_w(W, c, case.batch).item() == pytest.approx(expected, rel=1e-10)
-    (gradient,) = torch.autograd.grad(model.loss(W, V, case.queries), W)
-    closed = model.gradient_w(W.detach(), c, case.batch)
+    (gradient,) = torch.autograd.grad(loss(W, V, case.queries), W)
+    closed = model.gradient_w(W.detach(), c, *case.present)
     torch.testing.assert_close(closed, gradient, rtol=1e-10, atol=1e-10)
 
 
 def test_loss_for_w_and_v_agrees_with_loops_and_its_gradients_with_autograd(case):
     W, V = case.matrix().requires_grad_(), case.matrix(3.0).requires_grad_()
-    value = model.loss(W, V, case.queries)
+    value = loss(W, V, case.queries)
     assert value.item() == pytest.approx(case.loop_loss(W, V), rel=1e-10)
     gradients = torch.autograd.grad(value, [W, V])
     closed = model.evaluate(W.detach(), V.detach(), case.queries)
@@ -74,10 +76,9 @@ def test_loss_for_w_and_v_agrees_with_loops_and_its_gradients_with_autograd(case
         torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-10)
 
 
-def test_strict_accuracy_agrees_and_is_the_label_accuracy(case):
+def test_label_accuracy_is_that_of_the_determining_token(case):
     W = case.matrix()
     expected = loops.strict_accuracy(W.tolist(), case.loop_lists, case.distribution)
-    assert float(model.strict_accuracy(W, case.batch)) == pytest.approx(expected, abs=1e-12)
     label = model.evaluate(W, case.scaled_permutation(9.0), case.queries).accuracy
     assert label == pytest.approx(expected, abs=1e-12)
 
@@ -87,7 +88,7 @@ def test_a_certificate_proves_every_sequence(case):
     for a in range(0, case.L, 2):  # half of the tokens in the right order
         rank = case.lists.rank[:, a]
         W[:, a] = np.where(rank == case.lists.lists.shape[1], W[:, a] - 10, -rank)
-    found = (model.Columns(case.lists).margins(torch.from_numpy(W)) > 0).tolist()
+    found = (model.list_steps(case.lists, W).min(axis=1) > 0).tolist()
     assert all(found[::2])
     assert found == [loops.certified(W.tolist(), case.loop_lists, a) for a in range(case.L)]
     for sequence in case.distribution:
@@ -103,22 +104,22 @@ def test_gamma_agrees_with_enumeration(case):
 @pytest.mark.parametrize(("L", "n", "m"), [(7, 3, 2), (8, 4, 3), (9, 4, 4), (5, 4, 4)])
 def test_the_reduced_flow_is_the_gradient_of_the_full_problem(L, n, m):
     case, setting = Case(L, n, m), Setting(L, n, m, delta=2.0)
-    flow = reduced.reduced_flow([setting, Setting(12, 5, 5)])  # longer lists pad this one's
+    flow = theorem_1.reduced_flow([setting, Setting(12, 5, 5)])  # longer lists pad this one's
     scores = np.zeros((6, 2))
     scores[[*range(m), -1], 0] = case.rng.normal(size=m + 1)
     place = np.minimum(case.lists.rank, m)
     W = torch.from_numpy(scores[[*range(m), -1], 0][place])
     rate = flow.rate(scores)[[*range(m), -1], 0][place]
-    gradient = model.gradient_w(W, setting.c, case.batch)
-    np.testing.assert_allclose(-gradient, rate, rtol=1e-10, atol=1e-13)
-    full = [model.loss_w(W, setting.c, case.batch), model.strict_accuracy(W, case.batch)]
+    V = case.scaled_permutation(data.theorem_1_scale(L, n, setting.delta))
+    full = model.evaluate(W, V, case.queries)
+    np.testing.assert_allclose(-full.grad_W, rate, rtol=1e-10, atol=1e-13)
     found = flow.loss(scores)[0], flow.accuracy(scores)[0]
-    np.testing.assert_allclose(found, full, rtol=1e-10)
+    np.testing.assert_allclose(found, [full.loss, full.accuracy], rtol=1e-10)
 
 
 def test_a_small_full_flow_is_that_of_eulers_method_on_the_loop_loss():
     """One whole training: small steps along differences of the loss, no array in sight."""
-    problem = attention.OnW(Run(L=5, n=3, m=2, method="full"), seed=0)
+    problem = training.OnW(Run(L=5, n=3, m=2, method="full"), seed=0)
     problem.c, problem.h = problem.c / 40, problem.h * 40  # delta = 40: the softmax is soft
     lists, permutation = loops.lists_of(problem.lists)
     V = (problem.c * problem.lists.matrix).tolist()
@@ -139,7 +140,7 @@ def test_a_small_full_flow_is_that_of_eulers_method_on_the_loop_loss():
 
 def test_adam_from_small_numbers_is_adam_on_autograds_gradients():
     start = SmallStart(L=6, n=3, m=2, optimiser="adam", eta=0.1, seeds=[0], steps=5)
-    _, history = joint.small_runs([start])
+    _, history = runs.small_runs([start])
     lists = data.lists_of_seed(6, 2, 0)
     queries = model.queries_of(lists, data.enumerate_sequences(6, 3))
     rng = data.generator("decision lists, small", 6, 3, 2, 0, 0.01)
@@ -147,7 +148,7 @@ def test_adam_from_small_numbers_is_adam_on_autograds_gradients():
     optimiser, losses = torch.optim.Adam([W, V], lr=0.1), []
     for _ in range(len(history)):
         optimiser.zero_grad()
-        value = model.loss(W, V, queries)
+        value = loss(W, V, queries)
         value.backward()
         losses.append(float(value.detach()))
         optimiser.step()
@@ -160,14 +161,14 @@ def test_lambda_max_is_the_largest_eigenvalue_of_the_dense_hessian():
         W, V = case.matrix(scale), case.matrix(scale)
 
         def flat_loss(x):
-            return model.loss(x[:25].view(5, 5), x[25:].view(5, 5), case.queries)
+            return loss(x[:25].view(5, 5), x[25:].view(5, 5), case.queries)
 
         point = torch.cat([W.reshape(-1), V.reshape(-1)])
         dense = torch.autograd.functional.hessian(flat_loss, point)
         vector = case.rng.standard_normal(50)
         product = model.hessian(W, V, case.queries)(vector)
         np.testing.assert_allclose(product, dense.numpy() @ vector, rtol=1e-9, atol=1e-9)
-        found, along = joint.largest_eigenvalue(W, V, case.queries, vector)
+        found, along = training.largest_eigenvalue(W, V, case.queries, vector)
         assert found == pytest.approx(float(torch.linalg.eigvalsh(dense)[-1]), rel=1e-8)
         assert along @ dense.numpy() @ along == pytest.approx(found, rel=1e-8)
 
@@ -189,11 +190,11 @@ def test_curvature_on_the_way_is_that_of_the_dense_hessian():
     case = Case(5, 3, 2)
 
     def hessian(x):
-        flat = lambda x: model.loss(x[:25].view(5, 5), x[25:].view(5, 5), case.queries)  # noqa: E731
+        flat = lambda x: loss(x[:25].view(5, 5), x[25:].view(5, 5), case.queries)  # noqa: E731
         return torch.autograd.functional.hessian(flat, x)
 
     W, V = case.matrix(0.1), case.matrix(2.0)
-    problem = joint.OnWAndV(W, V, case.queries, torch.optim.SGD, 1e-2)
+    problem = training.OnWAndV(W, V, case.queries, torch.optim.SGD, 1e-2)
     problem.watched, expected = case.rng.standard_normal(50), 0.0
     for step in range(4):
         problem.look()
@@ -211,7 +212,7 @@ def test_curvature_on_the_way_is_that_of_the_dense_hessian():
 
 @pytest.mark.parametrize("delta", [1.0, 0.5])
 def test_the_counterexample_takes_longer_than_the_bound_at_delta_1_alone(delta):
-    row = theorem_1.counterexample(delta).iloc[0]
+    row = theorem_1.counterexample(delta)
     found, case = row["t_star_to_bound_ratio"], (theorem_1.LISTS, theorem_1.WEIGHTS, 3)
     gamma = loops.gamma(theorem_1.LISTS, loops.subsets(5, 3, theorem_1.WEIGHTS))
     assert row["gamma"] == pytest.approx(gamma, rel=1e-10)

@@ -8,9 +8,9 @@ import pydantic
 import pytest
 import torch
 
-from onelayer.decision_lists import attention, data, joint, model, readable, reduced, theorem_1
-from onelayer.decision_lists.reduced import Setting
-from onelayer.decision_lists.training import train
+from onelayer.decision_lists import data, model, readable, runs, theorem_1, training
+from onelayer.decision_lists.theorem_1 import Setting
+from onelayer.decision_lists.training import OnW, train
 from onelayer.errors import OnelayerError
 from onelayer.settings.decision_lists import (
     DecisionListSettings,
@@ -83,22 +83,24 @@ def test_the_bound_is_4_m_over_log_l_and_gamma():
 
 def test_time_depends_neither_on_the_step_nor_on_the_rest_of_the_batch():
     mixed = [Setting(12, 4, 4), Setting(16, 4, 2, delta=0.5), Setting(20, 5, 2), Setting(9, 1, 1)]
-    together = reduced.solve(mixed).t_star
-    alone = [reduced.solve([setting]).t_star[0] for setting in mixed]
+    together = theorem_1.solve(mixed)[0]
+    alone = [theorem_1.solve([setting])[0][0] for setting in mixed]
     np.testing.assert_allclose(together, alone, rtol=1e-12)
     assert together[-1] == 0  # a sequence of one token leaves nothing to learn
-    np.testing.assert_allclose(together, reduced.solve(mixed, step=0.0125).t_star, rtol=1e-4)
+    np.testing.assert_allclose(together, theorem_1.solve(mixed, step=0.0125)[0], rtol=1e-4)
 
 
 def test_paths_start_at_the_loss_of_uniform_attention_and_turn_perfect_at_t_star():
     settings = [Setting(16, 4, 3), Setting(32, 8, 2)]
-    t_star = reduced.solve(settings).t_star
-    path = reduced.trajectories(settings, t_star)
-    expected = [np.log(s.n + (s.L - s.n) * np.exp(-s.c / s.n)) for s in settings]
-    np.testing.assert_allclose(path["loss"][0], expected, rtol=1e-12)
-    assert (np.diff(path["loss"], axis=0) < 0).all()
-    assert (path["accuracy"][0] == 0).all()  # ties are wrong
-    np.testing.assert_array_equal(path["accuracy"] > 1 - 1e-9, path["time"] > t_star)
+    sizes = [Size(L=L, n=n, m=m) for L, n, m, _ in settings]
+    followed = theorem_1.follow(sizes, max_steps=10_000)
+    for (L, n, m, _), t_star in zip(settings, theorem_1.solve(settings)[0], strict=True):
+        path = followed[(followed["L"] == L) & (followed["m"] == m)]
+        c = data.theorem_1_scale(L, n)
+        assert path["loss"].iloc[0] == pytest.approx(np.log(n + (L - n) * np.exp(-c / n)))
+        assert (np.diff(path["loss"]) < 0).all()
+        assert path["accuracy"].iloc[0] == 0  # ties are wrong
+        np.testing.assert_array_equal(path["accuracy"] > 1 - 1e-9, path["time"] > t_star)
 
 
 # W, all of it
@@ -107,9 +109,9 @@ def test_paths_start_at_the_loss_of_uniform_attention_and_turn_perfect_at_t_star
 @pytest.mark.parametrize(("L", "m", "shortest"), [(12, 2, None), (12, 4, None), (12, 3, 1)])
 def test_full_flow_takes_the_reduced_time_and_ends_perfect(L, m, shortest):
     run = Run(L=L, n=4, m=m, shortest=shortest, method="full")
-    problem = attention.OnW(run, seed=0)
+    problem = OnW(run, seed=0)
     history = train(problem, run.max_steps)
-    reached = attention.summary(run, problem) | dict(history.iloc[-1])
+    reached = runs.summary(run, problem) | dict(history.iloc[-1])
     assert reached["t_star"] == pytest.approx(reached["exact_t_star"], rel=1e-9)
     assert reached["exact_median_time"] == pytest.approx(reached["median_column_time"], rel=1e-9)
     assert reached["accuracy"] == pytest.approx(1.0, abs=1e-12)
@@ -119,7 +121,7 @@ def test_full_flow_takes_the_reduced_time_and_ends_perfect(L, m, shortest):
 def test_lists_of_unequal_length_take_as_long_as_the_slowest_length(table):
     row = table[table["shortest"] == 1].iloc[0]
     run = Run(L=12, n=4, m=3, shortest=1, method="full")
-    problem = attention.OnW(run, seed=5)
+    problem = OnW(run, seed=5)
     train(problem, run.max_steps)
     assert sorted(problem.lists.lengths) == [1] * 4 + [2] * 4 + [3] * 4
     assert row["t_star"] == pytest.approx(problem.crossing.max(), rel=1e-9)
@@ -128,22 +130,23 @@ def test_lists_of_unequal_length_take_as_long_as_the_slowest_length(table):
 @pytest.mark.parametrize("n", [3, 4])  # two ways to draw
 def test_stochastic_descent_on_fresh_sequences_ends_in_list_order(n):
     run = Run(L=12, n=n, m=3, method="descent", max_steps=4000)
-    problem = attention.OnW(run, seed=0)
+    problem = OnW(run, seed=0)
     history = train(problem, run.max_steps, run.record_every)
     assert history["certified"].iloc[-1] == history["order"].iloc[-1] == 1.0
 
 
-def test_a_query_that_is_wrong_again_has_no_time():
-    problem = attention.OnW(Run(L=6, n=3, m=2, method="full"), seed=0)
+def test_a_query_that_is_wrong_again_has_no_time(monkeypatch):
+    problem = OnW(Run(L=6, n=3, m=2, method="full"), seed=0)
     problem.h, problem.margin = 0.5, np.full(6, -1.0)
     for margin, time in ((1.0, 0.25), (-1.0, np.nan), (3.0, 1.125)):
-        problem.columns.margins = lambda _, margin=margin: torch.full((6,), margin).double()
+        steps = np.full((6, 2), margin)
+        monkeypatch.setattr(model, "list_steps", lambda *_, steps=steps: steps)
         problem.advance()
         np.testing.assert_allclose(problem.crossing, np.full(6, time))
 
 
 def test_a_run_that_gives_up_is_recorded_at_its_end():
-    problem = attention.OnW(Run(L=12, n=4, m=2, method="full"), seed=0)
+    problem = OnW(Run(L=12, n=4, m=2, method="full"), seed=0)
     history = train(problem, steps=7, record_every=5)
     assert history["step"].tolist() == [0, 5, 7]
     assert np.isnan(problem.crossing.max())
@@ -155,8 +158,8 @@ def test_a_run_that_gives_up_is_recorded_at_its_end():
 def test_drawn_sequences_are_uniform():
     everything = [tuple(row) for row in data.enumerate_sequences(6, 2).tokens.tolist()]
     rng = torch.Generator().manual_seed(0)
-    drawn = [attention.drawn_tokens(rng, 6, 2, 30_000).sort(dim=1).values]
-    drawn.append(attention.drawn_tokens(rng, 6, 3, 30_000).sort(dim=1).values)
+    drawn = [training.drawn_tokens(rng, 6, 2, 30_000).sort(dim=1).values]
+    drawn.append(training.drawn_tokens(rng, 6, 3, 30_000).sort(dim=1).values)
     drawn.append(data.sample_sequences(np.random.default_rng(0), 6, 2, 30_000).tokens)
     for tokens in (drawn[0], drawn[2]):
         share = pd.Series(map(tuple, tokens.tolist())).value_counts(normalize=True)
@@ -180,13 +183,13 @@ def test_lists_end_with_their_own_token_and_repeat_none():
 
 def test_uniform_attention_pushes_v_toward_p_without_solving_the_task():
     sizes = [{"L": L, "n": 4, "m": m} for L, m in ((12, 2), (12, 3), (16, 4))]
-    settings = {"sizes": sizes, "seeds": [0], "eta": 10, "steps": 100, "record_every": 100}
-    history, ceilings, values = joint.value_runs(ValueTraining.model_validate(settings))
+    settings = {"sizes": sizes, "seeds": [0], "eta": 10, "steps": 100}
+    history, values = runs.value_runs(ValueTraining.model_validate(settings))
     last = history.groupby(["L", "m"]).tail(1)
     assert (last["argmax_accuracy"] == 1.0).all()
     assert (last["centred_cosine"] >= 0.8).all()
     assert (last["accuracy"] < 0.6).all()
-    assert (last["accuracy"].to_numpy() <= ceilings["task_accuracy_ceiling"] + 1e-12).all()
+    assert (last["accuracy"] <= last["task_accuracy_ceiling"] + 1e-12).all()
     diagonal = values[values["row"] == values["column"]]["value"]
     assert diagonal.min() > values[values["row"] != values["column"]]["value"].median()
 
@@ -195,43 +198,43 @@ def test_uniform_attention_pushes_v_toward_p_without_solving_the_task():
 
 
 def test_noise_is_another_for_each_seed_with_the_same_lists(monkeypatch):
-    lists = joint.data.lists_of_seed(12, 2, 0, None)
-    monkeypatch.setattr(joint.data, "lists_of_seed", lambda *_: lists)
-    runs = joint.near_runs([NearStart(L=12, n=4, m=2, epsilon=[3], seeds=[0, 1])])
-    assert runs["c"].nunique() == 2
+    lists = data.lists_of_seed(12, 2, 0, None)
+    monkeypatch.setattr(data, "lists_of_seed", lambda *_: lists)
+    near = runs.near_runs([NearStart(L=12, n=4, m=2, epsilon=[3], seeds=[0, 1])])
+    assert near["c"].nunique() == 2
 
 
 def test_training_both_near_cp_is_perfect_within_100_steps():
     start = NearStart(L=12, n=4, m=3, epsilon=[0.1, 5.0], seeds=[0], steps=100)
-    assert (joint.near_runs([start])["first_perfect"] <= 100).all()
+    assert (runs.near_runs([start])["first_perfect"] <= 100).all()
 
 
 @pytest.mark.parametrize(("optimiser", "eta"), [("gd", 10.0), ("adam", 0.1)])
 def test_training_both_from_small_noise_is_perfect_within_300_steps(optimiser, eta):
     seeds = list(range(8))
     starts = [SmallStart(L=12, n=4, m=3, optimiser=optimiser, eta=eta, seeds=seeds)]
-    runs, history = joint.small_runs(starts)
-    assert (runs["first_perfect"] <= 300).all()
+    small, history = runs.small_runs(starts)
+    assert (small["first_perfect"] <= 300).all()
     assert history.query("step == 0")["accuracy"].max() < 0.6
 
 
 def test_theorem_2_holds_where_its_hypotheses_do():
-    runs = joint.near_runs([NearStart(L=20, n=19, m=1, epsilon=[3.108], seeds=[0, 1, 2])])
-    assert runs["holds"].any()
-    met = runs[runs["holds"]]
-    assert (met["first_perfect"] <= met["first_step"]).all()
-    assert (met["first_step"] < met["last_step"]).all()
+    near = runs.near_runs([NearStart(L=20, n=19, m=1, epsilon=[3.108], seeds=[0, 1, 2])])
+    assert near["holds"].any()
+    met = near[near["holds"]]
+    assert (met["first_perfect"] <= met["window_first_step"]).all()
+    assert (met["window_first_step"] < met["window_last_step"]).all()
     assert met["eta_times_curvature"].between(0.2, 1).all()
-    halvings = np.log2(2 * met["last_step"] / met["epsilon"] / met["lambda_max"])
+    halvings = np.log2(2 * met["window_last_step"] / met["epsilon"] / met["lambda_max"])
     np.testing.assert_allclose(halvings, halvings.round(), atol=1e-9)
     np.testing.assert_allclose(met["steps"], 200 * 2**halvings)
     assert halvings.min() > 0  # 1 / lambda_max at the start is too fast
-    assert runs.loc[~runs["holds"], "eta_times_curvature"].isna().all()
+    assert near.loc[~near["holds"], "eta_times_curvature"].isna().all()
 
 
 def test_theorem_2_takes_its_constants_at_each_runs_own_start():
     start = NearStart(L=8, n=3, m=2, epsilon=[2.0], seeds=[0, 1], steps=1)
-    near = joint.near_runs([start])
+    near = runs.near_runs([start])
     assert near["starting_loss"][0] != pytest.approx(near["starting_loss"][1], rel=1e-3)
     np.testing.assert_allclose(near["c"], 10 * 9 * near["starting_loss"] + 4 * 2 * 3)
     np.testing.assert_allclose(near["largest_a"], near["starting_loss"] - 6 * 2 / 3)
@@ -248,7 +251,7 @@ def test_the_scale_of_theorem_2_solves_its_own_equation():
 
 def test_perfect_on_drawn_sequences_means_on_fresh_ones_too():
     near = partial(NearStart, L=12, n=4, m=2, epsilon=[5.0], seeds=[0], sequences=3)
-    few, many = (joint.near_runs([near(fresh=fresh)]).iloc[0] for fresh in (1, 200))
+    few, many = (runs.near_runs([near(fresh=fresh)]).iloc[0] for fresh in (1, 200))
     assert few["trained_on"] == many["trained_on"] == "3"
     assert not many["first_perfect"] <= few["first_perfect"]
 
@@ -269,7 +272,7 @@ def test_a_time_above_its_bound_decides_whatever_became_of_the_others():
 @pytest.mark.parametrize(
     ("shown", "line"),
     [
-        ({"L": 16, "n": 4, "m": 2}, "L=16, n=4, m=2.*not perfect within 5 steps"),
+        ({"L": 16, "n": 4, "m": 2}, "L=16, n=4, m=2.*only after 5 steps"),
         ({"L": 12, "n": 4, "m": 4}, "L=12, n=4, m=4.*perfect from the first step on"),
     ],
 )
@@ -304,12 +307,10 @@ def test_a_size_that_is_shown_needs_a_run():
     settings = {
         "theorem_1": {"grids": [{"L": [12], "n": [4], "m": [2]}], "max_steps": 9},
         "shown": [size | {"m": 3}],
-        "attention": {"runs": [size | {"method": "full"}]},
-        "value": {"sizes": [size], "seeds": [0], "eta": 1, "steps": 1, "record_every": 1},
-        "joint": {
-            "near": [size | {"epsilon": [1]}],
-            "small": [size | {"optimiser": "gd", "eta": 1}],
-        },
+        "attention": [size | {"method": "full"}],
+        "value": {"sizes": [size], "seeds": [0], "eta": 1, "steps": 1},
+        "near": [size | {"epsilon": [1]}],
+        "small": [size | {"optimiser": "gd", "eta": 1}],
     }
     with pytest.raises(pydantic.ValidationError, match="L 12, n 4, m 3 has no run"):
         DecisionListSettings.model_validate(settings)

@@ -1,38 +1,15 @@
 # Decision lists: what is solved and trained, and the tables and figures that show it.
 
 
-rule solve_decision_lists:
+rule train_decision_lists:
     output:
         solved="results/decision_lists/solved.parquet",
         followed="results/decision_lists/followed.parquet",
         counterexample="results/decision_lists/counterexample.parquet",
-    log:
-        "results/logs/solve_decision_lists.log",
-    benchmark:
-        "results/benchmarks/solve_decision_lists.tsv"
-    conda:
-        "../../envs/onelayer.yaml"
-    threads: 1
-    resources:
-        mem_mb=lambda w, attempt: 1000 * attempt,
-        runtime=lambda w, attempt: 10 * attempt,
-    params:
-        settings=dump(settings.decision_lists.theorem_1),
-        shown=[dump(size) for size in settings.decision_lists.shown],
-        code=code("solve_decision_lists"),
-    message:
-        "Solve Theorem 1's gradient flow"
-    script:
-        "../../scripts/solve_decision_lists.py"
-
-
-rule train_decision_lists:
-    output:
         attention_runs="results/decision_lists/attention_runs.parquet",
         attention_history="results/decision_lists/attention_history.parquet",
         attention_scores="results/decision_lists/attention_scores.parquet",
         value_history="results/decision_lists/value_history.parquet",
-        value_ceilings="results/decision_lists/value_ceilings.parquet",
         final_values="results/decision_lists/values.parquet",
         joint_near="results/decision_lists/joint_near.parquet",
         joint_small="results/decision_lists/joint_small.parquet",
@@ -49,43 +26,28 @@ rule train_decision_lists:
         mem_mb=lambda w, attempt: 2000 * attempt,
         runtime=lambda w, attempt: 60 * attempt,
     params:
-        settings=settings.decision_lists.model_dump(mode="json", exclude={"theorem_1", "shown"}),
+        settings=dump(settings.decision_lists),
         code=code("train_decision_lists"),
     message:
-        "Train W, V and both on decision lists"
+        "Solve Theorem 1's gradient flow, train W, V and both on decision lists"
     script:
         "../../scripts/train_decision_lists.py"
 
 
-rule show_decision_list_times:
-    input:
-        solved=rules.solve_decision_lists.output.solved,
-        counterexample=rules.solve_decision_lists.output.counterexample,
-    output:
-        table=table("decision_lists/theorem_1"),
-        figure=figure("decision_lists/time_to_perfect"),
-    log:
-        "results/logs/show_decision_list_times.log",
-    localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
-    params:
-        code=code("show_decision_list_times"),
-        caption="Time to perfect classification against the vocabulary, with Theorem 1's bound, and their ratio against delta.",
-    message:
-        "Show the times of decision lists beside Theorem 1's bound"
-    script:
-        "../../scripts/show_decision_list_times.py"
-
-
 rule show_decision_list_attention:
     input:
+        solved=rules.train_decision_lists.output.solved,
+        followed=rules.train_decision_lists.output.followed,
+        counterexample=rules.train_decision_lists.output.counterexample,
         runs=rules.train_decision_lists.output.attention_runs,
         history=rules.train_decision_lists.output.attention_history,
-        followed=rules.solve_decision_lists.output.followed,
+        scores=rules.train_decision_lists.output.attention_scores,
     output:
-        table=table("decision_lists/attention_training"),
-        figure=figure("decision_lists/accuracy_over_time"),
+        times=table("decision_lists/theorem_1"),
+        times_figure=figure("decision_lists/time_to_perfect"),
+        runs=table("decision_lists/attention_training"),
+        runs_figure=figure("decision_lists/accuracy_over_time"),
+        order_figure=figure("decision_lists/attention_order"),
     log:
         "results/logs/show_decision_list_attention.log",
     localrule: True
@@ -93,64 +55,25 @@ rule show_decision_list_attention:
         "../../envs/onelayer.yaml"
     params:
         code=code("show_decision_list_attention"),
-        caption="Loss and accuracy on decision lists against time, W only: exact reduced flow, full flow, SGD on fresh sequences.",
+        caption="W only: time to perfect classification beside Theorem 1's bound; loss and accuracy over time of exact reduced flow, full flow and SGD on fresh sequences; the learned scores in list order, and the staircase in which they are learned.",
     message:
-        "Show trainings of the full matrix W on decision lists"
+        "Show W alone on decision lists beside Theorem 1"
     script:
         "../../scripts/show_decision_list_attention.py"
 
 
-rule show_decision_list_order:
-    input:
-        scores=rules.train_decision_lists.output.attention_scores,
-        solved=rules.solve_decision_lists.output.solved,
-        followed=rules.solve_decision_lists.output.followed,
-    output:
-        figure=figure("decision_lists/attention_order"),
-    log:
-        "results/logs/show_decision_list_order.log",
-    localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
-    params:
-        code=code("show_decision_list_order"),
-        caption="The learned scores W[b, a] with every query's list in order, and the staircase in which they are learned.",
-    message:
-        "Show in which order decision lists are learned"
-    script:
-        "../../scripts/show_decision_list_order.py"
-
-
-rule show_decision_list_value:
-    input:
-        history=rules.train_decision_lists.output.value_history,
-        ceilings=rules.train_decision_lists.output.value_ceilings,
-        values=rules.train_decision_lists.output.final_values,
-    output:
-        table=table("decision_lists/value_from_uniform_attention"),
-        figure=figure("decision_lists/value_from_uniform_attention"),
-    log:
-        "results/logs/show_decision_list_value.log",
-    localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
-    params:
-        code=code("show_decision_list_value"),
-        caption="V trained alone under uniform attention (W = 0): it finds the permutation and leaves the task unsolved.",
-    message:
-        "Show V alone on decision lists"
-    script:
-        "../../scripts/show_decision_list_value.py"
-
-
 rule show_decision_list_joint:
     input:
+        history=rules.train_decision_lists.output.value_history,
+        values=rules.train_decision_lists.output.final_values,
         near=rules.train_decision_lists.output.joint_near,
         small=rules.train_decision_lists.output.joint_small,
         small_history=rules.train_decision_lists.output.joint_small_history,
     output:
-        table=table("decision_lists/theorem_2"),
-        figure=figure("decision_lists/joint_training"),
+        value=table("decision_lists/value_from_uniform_attention"),
+        value_figure=figure("decision_lists/value_from_uniform_attention"),
+        joint=table("decision_lists/theorem_2"),
+        joint_figure=figure("decision_lists/joint_training"),
     log:
         "results/logs/show_decision_list_joint.log",
     localrule: True
@@ -158,8 +81,8 @@ rule show_decision_list_joint:
         "../../envs/onelayer.yaml"
     params:
         code=code("show_decision_list_joint"),
-        caption="W and V trained together: steps to perfect classification against the noise on V = cP, and accuracy from small random starts.",
+        caption="V trained alone under uniform attention (W = 0): it finds the permutation and leaves the task unsolved. W and V trained together: steps to perfect classification against the noise on V = cP, and accuracy from small random starts.",
     message:
-        "Show W and V together on decision lists beside Theorem 2"
+        "Show V alone, and W and V together beside Theorem 2"
     script:
         "../../scripts/show_decision_list_joint.py"

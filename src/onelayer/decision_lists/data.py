@@ -1,10 +1,9 @@
 """Decision lists and sequences of distinct tokens (section I.B), and the theorems' constants (I.C).
 
-A sequence is a set of n distinct tokens, all such sets alike unless tokens have weights: the paper
-leaves the distribution open. Two definitions are ours, since the paper only says that delta and
-gamma "depend on the minimum probability mass that the data distribution assigns to certain
-quantities": delta is stated (1 by default), and gamma = min over tokens a and places k of
-P(s_j = a and the label-determining token is a_k), for a uniformly chosen position j.
+The paper leaves the distribution of sequences open, and only says that delta and gamma "depend on
+the minimum probability mass that the data distribution assigns to certain quantities". Ours: all
+sets of n distinct tokens alike unless tokens have weights; delta is 1 unless stated; gamma = min
+over tokens a and places k of P(s_j = a and a_k determines its label), j a uniform position.
 
 Shapes: L tokens in the vocabulary, n tokens in a sequence, M the longest list, S sequences.
 """
@@ -14,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, combinations
 from math import comb
+from typing import NamedTuple
 
 import numpy as np
 from scipy import special
@@ -57,8 +57,7 @@ class DecisionLists:
         return self.rank[tokens[:, None, :], tokens[:, :, None]].argmin(axis=2)  # [S, query]
 
 
-@dataclass(frozen=True, eq=False)
-class Sequences:
+class Sequences(NamedTuple):
     """Sequences of distinct tokens and their probabilities."""
 
     tokens: np.ndarray  # int64 [S, n]
@@ -71,13 +70,17 @@ def random_lists(rng: np.random.Generator, L: int, m: int | np.ndarray) -> Decis
     All have m tokens, or each token's as many as its entry of m, int [L], says.
     """
     lengths = np.broadcast_to(np.asarray(m, dtype=np.int64), (L,))
-    # Keys of the own token are the largest, so that the first places go to others.
     keys = rng.random((L, L))
-    np.fill_diagonal(keys, 2.0)
+    np.fill_diagonal(keys, 2.0)  # the largest: the first places go to others
     others = keys.argsort(axis=1)[:, : lengths.max()]
     lists = np.where(np.arange(lengths.max()) < lengths[:, None] - 1, others, PADDING)
     lists[np.arange(L), lengths - 1] = np.arange(L)
     return DecisionLists(lists, rng.permutation(L))
+
+
+def dealt_lengths(L: int, shortest: int, m: int) -> np.ndarray:
+    """Lengths from `shortest` to m, dealt to L tokens in turn, int64 [L]."""
+    return shortest + np.arange(L) % (m - shortest + 1)
 
 
 def lists_of_seed(L: int, m: int, seed: int, shortest: int | None = None) -> DecisionLists:
@@ -86,11 +89,6 @@ def lists_of_seed(L: int, m: int, seed: int, shortest: int | None = None) -> Dec
         return random_lists(generator("decision lists", L, m, seed), L, m)
     rng = generator("decision lists of unequal length", L, m, shortest, seed)
     return random_lists(rng, L, rng.permutation(dealt_lengths(L, shortest, m)))
-
-
-def dealt_lengths(L: int, shortest: int, m: int) -> np.ndarray:
-    """Lengths from `shortest` to m, dealt to L tokens in turn, int64 [L]."""
-    return shortest + np.arange(L) % (m - shortest + 1)
 
 
 def enumerate_sequences(L: int, n: int, weights: np.ndarray | None = None) -> Sequences:
@@ -125,14 +123,11 @@ def uniform_gamma(L: int, n: int, lengths: Iterable[int]) -> float:
 
     a_k determines the label when it is in s and a_1, ..., a_{k-1} are not; a_m = a always is.
     """
-
-    def least(m: int) -> float:
-        k = np.arange(1, m)
-        others = special.comb(L - 1 - k, n - 2) if n > 1 else np.zeros(m - 1)
-        determining = np.append(others, special.comb(L - m, n - 1))
-        return float((determining / special.comb(L - 1, n - 1)).min() / L)
-
-    return min(map(least, lengths))
+    least = []
+    for m in lengths:
+        others = special.comb(L - 1 - np.arange(1, m), n - 2)
+        least.append(np.append(others, special.comb(L - m, n - 1)).min())
+    return float(min(least) / special.comb(L - 1, n - 1) / L)
 
 
 def theorem_1_scale(L: int, n: int, delta: float = 1.0) -> float:
@@ -146,10 +141,9 @@ def theorem_1_bound(L: int, M: int, gamma: float) -> float:
 
 
 def theorem_2_scale(n: int, epsilon: float, loss: Callable[[float], float]) -> float:
-    """Theorem 2's c = 10 n^2 L_0 + 4 epsilon n of one start, L_0 = L(W_0, V_0), delta = 1.
+    """Theorem 2's c = 10 n^2 L_0 + 4 epsilon n of one start, at delta = 1.
 
-    `loss` is L_0 as a function of c, with V_0 = cP + the noise of that start. It falls with c, so
-    that the equation has exactly one solution.
+    `loss` is L_0 = L(W_0, V_0) as a function of c: it falls, so that exactly one c solves this.
     """
 
     def excess(c: float) -> float:
@@ -161,18 +155,11 @@ def theorem_2_scale(n: int, epsilon: float, loss: Callable[[float], float]) -> f
 def theorem_2(n: int, m: int, epsilon: float, loss: float, eta: float) -> dict[str, float]:
     """Theorem 2's constants of one start with loss L_0 = L(W_0, V_0), and whether it promises.
 
-    Returns:
-        `starting_loss`, L_0; `largest_a` = L_0 - 6 epsilon / n and `least_a` =
-        sqrt(4 m L_0 / epsilon), between which A must be; `holds`, whether some positive A is;
-        `first_step` and `last_step` of the window [2 m L_0 / (A^2 eta), epsilon / (2 eta)] of T
-        with the largest A, which makes it widest.
+    A must be between `least_a` and `largest_a`; `holds` says whether some positive A is. T is in
+    a window, widest with the largest A.
     """
     largest, least = loss - 6 * epsilon / n, float(np.sqrt(4 * m * loss / epsilon))
-    return {
-        "starting_loss": loss,
-        "largest_a": largest,
-        "least_a": least,
-        "holds": largest > least,
-        "first_step": 2 * m * loss / (largest**2 * eta) if largest > 0 else float("nan"),
-        "last_step": epsilon / (2 * eta),
-    }
+    constants = {"starting_loss": loss, "largest_a": largest, "least_a": least}
+    first = 2 * m * loss / (largest**2 * eta) if largest > 0 else float("nan")
+    window = {"window_first_step": first, "window_last_step": epsilon / (2 * eta)}
+    return constants | {"holds": largest > least} | window

@@ -1,12 +1,9 @@
 """What the tables of decision lists share: key columns in words, numbers and sizes for readers."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 
-from onelayer.evidence.tables import EMPTY, number
+from onelayer.evidence.tables import number
 
 # The paper's symbols as key columns in words: `n` is the column of sample sizes in every table.
 WORDS = {"L": "vocabulary", "n": "sequence_length", "m": "list_length", "shortest": "shortest_list"}
@@ -18,13 +15,18 @@ GAMMA_AND_DELTA = (
 )
 
 
-def long(runs: pd.DataFrame, keys: Sequence[str], quantities: Sequence[str]) -> pd.DataFrame:
-    """A row for each run and quantity, with key columns in words; no number was not reached."""
+def long(runs: pd.DataFrame, keys: list, quantities: list, bounds=None) -> pd.DataFrame:
+    """A row for each run and quantity, with key columns in words; no number was not reached.
+
+    `bounds`, a Series, are what the paper says of every run's `t_star`.
+    """
     runs = runs.rename(columns=WORDS).set_index(list(keys))[list(quantities)]
     rows = runs.stack(future_stack=True)  # noqa: PD013 - run by run
     rows = rows.rename_axis([*keys, "quantity"]).rename("value").reset_index()
     for key in rows.select_dtypes(float).columns.drop("value"):
         rows[key] = rows[key].map("{:g}".format)  # beside rows of all sizes, whose key is `all`
+    if bounds is not None:
+        rows.loc[rows["quantity"] == "t_star", "published"] = bounds.to_numpy()
     return rows.assign(state=np.where(rows["value"].isna(), "not reached", ""))
 
 
@@ -44,39 +46,16 @@ def lists(m: int, shortest: int) -> int | str:
 
 
 def for_readers(runs: pd.DataFrame, columns: dict[str, str]) -> pd.DataFrame:
-    """A row per run for readers: its size, then `columns`, quantities by name."""
-    of_runs = {name: runs[quantity] for name, quantity in columns.items()}
-    texts = {k: significant(v, 4) if v.dtype == float else v for k, v in of_runs.items()}
-    return size_columns(runs).assign(**texts)
-
-
-def size_columns(runs: pd.DataFrame) -> pd.DataFrame:
-    """The first columns for readers, of runs with `L`, `n`, `m` and `shortest`."""
+    """A row per run for readers: its size, then `columns`, the names of quantities."""
     lengths = [lists(m, shortest) for m, shortest in zip(runs["m"], runs["shortest"], strict=True)]
-    return runs[["L", "n"]].assign(m=lengths)
+    shown = runs[["L", "n"]].assign(m=lengths)
+    for quantity, name in columns.items():
+        values = runs[quantity]
+        shown[name] = values.map(significant) if values.dtype == float else values
+    return shown
 
 
-def significant(values: pd.Series, digits: int = 3) -> pd.Series:
-    """Numbers with so many significant digits and no exponent; a dash where there is none."""
-
-    def text(value: float) -> str:
-        if not np.isfinite(value):
-            return EMPTY
-        decimals = digits - 1 - int(np.floor(np.log10(abs(value)))) if value else 0
-        return f"{value:,.{max(decimals, 0)}f}"
-
-    return values.map(text)
-
-
-def spread(values: pd.Series, digits: int) -> str:
-    """`0.88 (0.82 to 0.94)`: mean, smallest and largest; one where all are alike."""
-    middle, low, high = (number(v, digits) for v in (values.mean(), values.min(), values.max()))
-    return middle if low == high else f"{middle} ({low} to {high})"
-
-
-def steps_axis(axis: Axes, last: int) -> None:
-    """Logarithmic from step 1 on, with step 0 beside it."""
-    ticks = [tick for tick in (0, 1, 10, 100, 1000) if tick <= last]
-    axis.set_xscale("symlog", linthresh=1)
-    axis.set_xticks(ticks, [str(tick) for tick in ticks])
-    axis.set_xticks([], minor=True)
+def significant(value: float) -> str:
+    """A number with four significant digits and no exponent; a dash where there is none."""
+    digits = 3 - int(np.floor(np.log10(abs(value)))) if value and np.isfinite(value) else 3
+    return number(value, max(digits, 0))

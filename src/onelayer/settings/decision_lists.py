@@ -17,15 +17,10 @@ Seeds = Annotated[list[Seed], Field(min_length=1), each_once()]
 
 def check_size(L: int, n: int, m: int, shortest: int | None) -> None:
     """Refuse sizes that describe no problem, or one in which gamma is 0 and the bound infinite."""
-    if not 1 <= n <= L:
-        raise ValueError(f"n = {n}: a sequence has from 1 to L = {L} distinct tokens")
-    if not 1 <= m <= n:
-        raise ValueError(f"m = {m}: a list has from 1 to n = {n} tokens, to fit a sequence")
+    if not 1 <= m <= n <= L:
+        raise ValueError(f"L = {L}, n = {n}, m = {m}: allowed are 1 <= m <= n <= L")
     if m > 1 and n + m - 1 > L:  # every sequence holds one of a_1, ..., a_{m-1}
-        raise ValueError(
-            f"L = {L}: with n = {n} and m = {m} the own token never determines a label; "
-            f"allowed from L = {n + m - 1}"
-        )
+        raise ValueError(f"L = {L}: no own token determines a label; allowed from L = {n + m - 1}")
     if shortest is not None and shortest >= m:
         raise ValueError(f"shortest = {shortest}: must be below m = {m}; null where all have m")
 
@@ -82,12 +77,6 @@ class Run(Size):
     max_steps: Count = 100_000  # where a run gives up
 
 
-class AttentionTraining(Block):
-    """W alone, all of it."""
-
-    runs: Annotated[list[Run], each_once(*LISTS, "method")] = Field(min_length=1)
-
-
 class ValueTraining(Block):
     """V alone at W = 0 (section II)."""
 
@@ -95,7 +84,6 @@ class ValueTraining(Block):
     seeds: Seeds  # of lists and permutation
     eta: Positive  # learning rate
     steps: Count
-    record_every: Count  # steps between two points of the history
 
 
 class NearStart(Size):
@@ -117,29 +105,21 @@ class SmallStart(Size):
     steps: Count = 300  # where training stops
 
 
-class JointTraining(Block):
-    """W and V together."""
-
-    near: Annotated[list[NearStart], each_once(*LISTS, "sequences")] = Field(min_length=1)
-    small: Annotated[list[SmallStart], each_once(*LISTS, "optimiser", "eta")] = Field(min_length=1)
-
-
 class DecisionListSettings(Threaded):
     """Decision lists with one-layer transformers."""
 
     theorem_1: Theorem1
     shown: list[Size] = Field(min_length=1)  # in the figures over time; the first token by token
-    attention: AttentionTraining
+    attention: Annotated[list[Run], each_once(*LISTS, "method")] = Field(min_length=1)
     value: ValueTraining
-    joint: JointTraining
+    near: Annotated[list[NearStart], each_once(*LISTS, "sequences")] = Field(min_length=1)
+    small: Annotated[list[SmallStart], each_once(*LISTS, "optimiser", "eta")] = Field(min_length=1)
 
     @pydantic.model_validator(mode="after")
     def _shown_sizes_have_runs(self) -> Self:
-        have = {(run.L, run.n, run.m, run.shortest) for run in self.attention.runs}
+        have = {(run.L, run.n, run.m, run.shortest) for run in self.attention}
         for size in self.shown:
             if size.shortest or (size.L, size.n, size.m, None) not in have:
-                raise ValueError(
-                    f"shown: L {size.L}, n {size.n}, m {size.m} has no run in attention.runs "
-                    "with lists of one length"
-                )
+                size = f"L {size.L}, n {size.n}, m {size.m}"
+                raise ValueError(f"shown: {size} has no run in attention with lists of one length")
         return self
