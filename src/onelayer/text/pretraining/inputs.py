@@ -49,8 +49,11 @@ def mix_articles(
             for _ in range(draws):
                 if drawn:
                     ids, of = _draw(sum(map(len, texts)), settings.articles, word_probability, rng)
-                else:
-                    ids, of = _interleave(texts, settings.piece)
+                else:  # pieces of the texts in turn until all have ended
+                    of = np.repeat(np.arange(len(texts)), [len(text) for text in texts])
+                    turn = [np.arange(len(text)) // settings.piece for text in texts]
+                    order = np.lexsort((of, np.concatenate(turn)))
+                    ids, of = np.concatenate(texts)[order], of[order]
                 if settings.order == "shuffled":
                     order = rng.permutation(len(ids))
                     ids, of = ids[order], of[order]
@@ -94,14 +97,6 @@ def _groups(
         alike = places[first : first + ALIKE * size]
         alike = alike[np.argsort(lengths[alike], kind="stable")]
         yield from np.split(alike, range(size, len(alike), size))
-
-
-def _interleave(texts: Sequence[np.ndarray], piece: int) -> tuple[np.ndarray, np.ndarray]:
-    """Pieces of the texts in turn until all have ended: their ids, and which text each is of."""
-    of = np.repeat(np.arange(len(texts)), [len(text) for text in texts])
-    turn = np.concatenate([np.arange(len(text)) // piece for text in texts])
-    order = np.lexsort((of, turn))
-    return np.concatenate(texts)[order], of[order]
 
 
 def _draw(

@@ -31,9 +31,7 @@ HELD_OUT_BATCH = 1024
 HELD_OUT_SEED = 0  # of which inputs are read, whatever the training's seed
 
 
-def read_task(
-    text: Path, vocabulary: Path, settings: OneTraining
-) -> tuple[Objective, Segments, Segments]:
+def read_task(text: Path, vocabulary: Path, settings: OneTraining) -> tuple:
     """A freshly initialised objective, its training text and its held-out text."""
     pieces = pd.read_parquet(vocabulary)
     encoded = read_encoded(text, pieces["piece"])
@@ -90,19 +88,25 @@ def train(
     # No result depends on memory that nobody wrote; filling it costs a tenth of the time.
     torch.utils.deterministic.fill_uninitialized_memory = False
     objective.model.to(execution.device).train()
-    run = Training(objective, _adamw(objective.model, settings.optimizer))
+    how, parameters = settings.optimizer, list(objective.model.parameters())
+    groups = [
+        {"params": [p for p in parameters if p.ndim > 1], "weight_decay": how.weight_decay},
+        {"params": [p for p in parameters if p.ndim <= 1], "weight_decay": 0.0},
+    ]
+    # Fused: the output layer's moments are read and written once an update.
+    adamw = torch.optim.AdamW(groups, how.learning_rate, (how.beta_1, how.beta_2), fused=True)
+    run = Training(objective, adamw)
     _resume(run, execution.checkpoint, execution.device)
-    how = settings.batch_tokens, objective.special, objective.seed
-    plan = plan_batches(training_text, settings.tokens, *how)
-    how = HELD_OUT_BATCH, objective.special, HELD_OUT_SEED
-    held_out = plan_batches(held_out_text, settings.held_out_tokens, *how)
+    read = settings.batch_tokens, objective.special, objective.seed
+    plan = plan_batches(training_text, settings.tokens, *read)
+    read = HELD_OUT_BATCH, objective.special, HELD_OUT_SEED
+    held_out = plan_batches(held_out_text, settings.held_out_tokens, *read)
     if not run.steps:
         _measure_held_out(run, held_out_text, held_out, 0, execution.device)
     spacing = settings.tokens / HISTORY_POINTS
     for batch in execution.progress(plan[run.steps :], unit="batch"):
-        rate = learning_rate(batch.before, settings.tokens, settings.optimizer)
-        losses = _losses(run.objective, training_text, batch, execution.device)
-        _update(run, losses, rate, settings.optimizer.most_norm)
+        losses = _losses(objective, training_text, batch, execution.device)
+        _update(run, losses, learning_rate(batch.before, settings.tokens, how), how.most_norm)
         if batch is plan[-1] or int(batch.after / spacing) > int(batch.before / spacing):
             _note_recent(run, batch.after)
         execution.checkpoint.write_if_due(lambda: _state(run), run.steps)
@@ -125,7 +129,7 @@ def _losses(objective: Objective, text: Segments, batch: Batch, device: str) -> 
 
 
 def _update(run: Training, losses: dict[str, Tensor], rate: float, most_norm: float) -> None:
-    run.optimizer.zero_grad(set_to_none=True)
+    run.optimizer.zero_grad()
     losses["loss"].backward()
     norm = nn.utils.clip_grad_norm_(run.objective.model.parameters(), most_norm)
     for group in run.optimizer.param_groups:
@@ -138,7 +142,6 @@ def _update(run: Training, losses: dict[str, Tensor], rate: float, most_norm: fl
 
 
 def _note_recent(run: Training, tokens: int) -> None:
-    """Write down mean training losses since the last point."""
     count, norm = float(run.recent.pop("batches")), float(run.recent.pop("norm"))
     if not math.isfinite(norm):
         raise OnelayerError(
@@ -150,9 +153,7 @@ def _note_recent(run: Training, tokens: int) -> None:
     run.recent.clear()
 
 
-def _measure_held_out(
-    run: Training, text: Segments, batches: list[Batch], tokens: int, device: str
-) -> None:
+def _measure_held_out(run, text: Segments, batches, tokens: int, device: str) -> None:
     """Write down mean losses on held-out text; a batch without a word behind a mask has no mean."""
     run.objective.model.eval()
     with torch.inference_mode():
@@ -161,17 +162,6 @@ def _measure_held_out(
     for name in losses[0]:
         mean = torch.stack([of_batch[name].double() for of_batch in losses]).nanmean()
         run.history[tokens, "held-out", name] = float(mean)
-
-
-def _adamw(model: nn.Module, settings: AdamWSettings) -> torch.optim.AdamW:
-    parameters = list(model.parameters())
-    groups = [
-        {"params": [p for p in parameters if p.ndim > 1], "weight_decay": settings.weight_decay},
-        {"params": [p for p in parameters if p.ndim <= 1], "weight_decay": 0.0},
-    ]
-    # Fused: the output layer's moments are read and written once an update.
-    betas = settings.beta_1, settings.beta_2
-    return torch.optim.AdamW(groups, lr=settings.learning_rate, betas=betas, fused=True)
 
 
 def _state(run: Training) -> dict[str, Tensor]:
