@@ -16,13 +16,18 @@ from transformers import AutoModel, PreTrainedConfig
 
 from onelayer.errors import MissingFileError, OnelayerError
 from onelayer.settings.hub import leads_out
-from onelayer.text.models import files
 from onelayer.text.models.checkpoints import (
+    CHOICES,
+    WEIGHTS,
+    chosen_weights,
     forward,
     load_checkpoint,
     longest_text,
     read_config,
+    read_json,
     readable,
+    shards,
+    weight_files,
     without_memory,
     word_embeddings,
 )
@@ -61,15 +66,11 @@ class Folder:
 
 
 def gather_checkpoint(source, target: Path) -> None:
-    """Copy a checkpoint as `copy_checkpoint` does, and make its weights one file, float32.
-
-    Raises:
-        OnelayerError: as `copy_checkpoint`, and `load_checkpoint`.
-    """
+    """Copy a checkpoint as `copy_checkpoint` does, and make its weights one file, float32."""
     chosen = copy_checkpoint(source, target)
     torch.manual_seed(0)  # of a pooler that was published without weights, and is never read
     model = load_checkpoint(target, source=source)
-    if chosen != files.WEIGHTS:
+    if chosen != WEIGHTS:
         model.save_pretrained(target, max_shard_size="1TB")
 
 
@@ -77,14 +78,7 @@ def copy_checkpoint(source, target: Path) -> str:
     """Copy a checkpoint's files, each checked before the next; the weights come last.
 
     `source` is a `Folder` or a `Repository`. A missing `tokenizer_config.json` (BART's repository
-    has none) becomes an empty one.
-
-    Returns:
-        The file of weights, or the index of its shards.
-
-    Raises:
-        OnelayerError: a file is missing, is not what its name says, or asks for remote code; the
-            model cannot be probed.
+    has none) becomes an empty one. Returns the file of weights, or the index of its shards.
     """
     (target / "tokenizer_config.json").write_text("{}\n", encoding="utf-8")
     source.fetch("config.json", target / "config.json")
@@ -92,17 +86,13 @@ def copy_checkpoint(source, target: Path) -> str:
         source.fetch("tokenizer_config.json", target / "tokenizer_config.json")
     source.fetch("tokenizer.json", target / "tokenizer.json")
     _check_small_files(target, source)
-    return _fetch_weights(source, target)
-
-
-def _fetch_weights(source, target: Path) -> str:
-    for chosen in files.CHOICES:
+    for chosen in CHOICES:
         with contextlib.suppress(MissingFileError):
             source.fetch(chosen, target / chosen)
             break
     else:
-        return files.chosen_weights(source.files(), source)  # says what there is instead
-    for name in files.shards(target / chosen, source):
+        return chosen_weights(source.files(), source)  # says what there is instead
+    for name in shards(target / chosen, source):
         if name != chosen:
             source.fetch(name, target / name)
     return chosen
@@ -118,22 +108,19 @@ def check_folders(folders: Mapping[str, str]) -> None:
 
 
 def check_folder(path: str | Path) -> None:
-    """Refuse a folder as `gather_checkpoint` does, before anything is computed.
-
-    No weights are loaded: what is wrong with single ones is not seen.
-    """
+    """Refuse a folder as `gather_checkpoint` does, but for what is wrong with single weights."""
     folder = Folder(path)
     for name in folder.files():
         if name.endswith((".json", ".safetensors", ".bin")):
             folder.check_link(name)
     _check_small_files(folder.path, folder)
-    files.weight_files(folder.path, folder)
+    weight_files(folder.path, folder)
 
 
 def _check_small_files(folder: Path, source: object) -> None:
     check_architecture(folder, source)
     if (tokenizer := folder / "tokenizer_config.json").exists():
-        files.read_json(tokenizer, source)
+        read_json(tokenizer, source)
     tokenizer = load_tokenizer(folder, source)
     check_pieces(tokenizer, getattr(read_config(folder), "vocab_size", math.inf), source)
 
@@ -141,11 +128,8 @@ def _check_small_files(folder: Path, source: object) -> None:
 def check_architecture(folder: Path, source: object) -> None:
     """Refuse a `config.json` whose model the probe cannot read; needs no weights and no data.
 
-    Two layers with random weights read a text of full length and one of two tokens.
-
-    Raises:
-        OnelayerError: as `read_config`; or `AutoModel` opens no such model, it reads something else
-            than text, or gives no attention weights or embeddings.
+    Two layers with random weights read a text of full length and one of two tokens: refused is
+    what reads something else than text, or gives no attention weights or embeddings.
     """
     config = _of_two_layers(read_config(folder, source))
     outline = without_memory(config, source)

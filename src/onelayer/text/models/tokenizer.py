@@ -2,8 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from tokenizers import Encoding, Tokenizer, pre_tokenizers
@@ -13,8 +13,7 @@ from onelayer.text.corpus.articles import tokens
 from onelayer.text.untrusted import check_size
 
 
-@dataclass(frozen=True)
-class EncodedText:
+class EncodedText(NamedTuple):
     """A text as a model reads it."""
 
     ids: list[int]  # special tokens included, [tokens]
