@@ -8,7 +8,6 @@ import contextlib
 import copy
 import math
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
 
 import torch
@@ -96,15 +95,6 @@ def copy_checkpoint(source, target: Path) -> str:
         if name != chosen:
             source.fetch(name, target / name)
     return chosen
-
-
-def check_folders(folders: Mapping[str, str]) -> None:
-    """`check_folder` for folders by the key of the settings that names them."""
-    for key, path in folders.items():
-        try:
-            check_folder(path)
-        except OnelayerError as error:
-            raise OnelayerError(f"config: {key}: {error}") from None
 
 
 def check_folder(path: str | Path) -> None:

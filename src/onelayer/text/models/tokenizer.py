@@ -57,10 +57,8 @@ def check_pieces(tokenizer: Tokenizer, rows: float, source: object) -> None:
     """Refuse a tokenizer with pieces that a model of so many embeddings cannot know."""
     ids = {*tokenizer.get_vocab(with_added_tokens=False).values(), *tokenizer.encode("a").ids}
     if (largest := max(ids)) >= rows:
-        raise OnelayerError(
-            f"{source}: tokenizer.json has a piece {largest}, the model embeddings of 0 to "
-            f"{rows - 1} alone; is it another model's?"
-        )
+        found = f"the model embeddings of 0 to {rows - 1} alone; is it another model's?"
+        raise OnelayerError(f"{source}: tokenizer.json has a piece {largest}, {found}")
 
 
 def _mark_each_word(pre_tokenizer: object) -> None:

@@ -28,16 +28,12 @@ def mix_articles(
 
     Articles of about one length stand together, so that their pieces end together; what is held
     out stays so. `word_probability` is, for `drawn` words, P(piece | topic), [topics, pieces].
-
     Yields `ids`, `held_out`, and of each word which of the text's `articles` (or topics) it is of.
-    Refused are texts of more topics than there are.
     """
     drawn = settings.order == "drawn"
     if drawn and settings.articles > len(word_probability):
-        raise OnelayerError(
-            f"inputs.articles: {settings.articles}; the topic model has {len(word_probability)} "
-            "topics to draw words from"
-        )
+        found = f"the topic model has {len(word_probability)} topics to draw words from"
+        raise OnelayerError(f"inputs.articles: {settings.articles}; {found}")
     for held_out in (False, True):
         rng = generator("inputs", settings.seed, settings.articles, held_out)
         times = 1 if held_out else settings.draws

@@ -25,20 +25,13 @@ Tensors = dict[str, Tensor]
 
 
 def mask_words(
-    ids: np.ndarray,
-    draws: np.ndarray,
-    predictable: np.ndarray,
-    share: float,
-    masked: float,
-    other: float,
+    ids: np.ndarray, draws: np.ndarray, predictable: np.ndarray, share: float, masked, other
 ) -> tuple[np.ndarray, np.ndarray]:
     """What a model reads, and which words it must predict (Devlin et al. 2019, section 3.1).
 
     Of the chosen words the share `masked` becomes the mask, `other` another word, and the rest
-    stay: a model that has to repeat those learns its embeddings long before it learns what fits a
-    mask. `ids` are [rows, words]; `draws`, uniform on [0, 1), [3, rows, words], say which words,
-    what becomes of them, and which other words; pieces that are not `predictable`, [pieces] bool,
-    are never chosen, the others with chance `share`.
+    stay. `ids` are [rows, words]; `draws`, uniform on [0, 1), [3, rows, words], say which words,
+    what becomes of them, and which other words. Chosen is a `share` of `predictable` pieces' words.
     """
     predicted = predictable[ids] & (draws[0] < share)
     if not predicted.any():  # a loss over nothing is not a number
@@ -102,27 +95,21 @@ class Objective:
 
     A family's class has `inputs(text, batch)`, what a batch looks like to the model, as arrays, and
     `losses(inputs)`, scalars by name, of which training minimises `loss`.
-
-    Attributes:
-        model: everything that is trained.
-        saved: what is published of it.
-        special: special pieces added to each segment.
-        masks_change: whether a segment is masked anew in every epoch (dynamic masking).
-        hidden_as: shares of the chosen words that become the mask, and another word; the rest stay.
     """
 
-    special: ClassVar[int] = 2
-    masks_change: ClassVar[bool] = True
+    special: ClassVar[int] = 2  # pieces added to each segment
+    masks_change: ClassVar[bool] = True  # in every epoch (dynamic masking)
+    # Shares of the chosen words that become the mask, and another word; the rest stay.
     hidden_as: ClassVar[tuple[float, float]] = (0.8, 0.1)
-    model: nn.Module
-    saved: PreTrainedModel
+    model: nn.Module  # everything that is trained
+    saved: PreTrainedModel  # what is published of it
 
     def __init__(self, predictable, occurrences, settings: ObjectiveSettings, seed: int) -> None:
         """Of each piece, [pieces], whether it may be predicted, and how often it was read."""
         self.predictable, self.settings, self.seed = predictable, settings, seed
         counts = occurrences * predictable + 1.0
         self.log_unigram = torch.from_numpy(np.log(counts / counts.sum())).float()
-        self._drawn: tuple[tuple, np.ndarray] = ((), np.empty(0))
+        self._drawn: tuple = ((), None)
 
     def _generator(self, of: str, text: Segments, *when: int) -> np.random.Generator:
         """Random numbers of a training's seed; on held-out text the same in every training."""
@@ -163,13 +150,12 @@ class MaskedWords(Objective):
     """BERT (Devlin et al. 2019): masked words; a segment has the same mask in every epoch.
 
     The original draws ten masks a segment for forty epochs; here it is one for the three or four
-    epochs that the budget allows. Without next-sentence prediction. `head` names the output layer
-    and what comes before it.
+    epochs that the budget allows. Without next-sentence prediction.
     """
 
     masks_change = False
     architecture: ClassVar[type[PreTrainedModel]] = transformers.BertForMaskedLM
-    head: ClassVar[str] = "cls"
+    head: ClassVar[str] = "cls"  # the output layer and what comes before it
 
     def __init__(self, config: PreTrainedConfig, *words) -> None:
         super().__init__(*words)
@@ -286,9 +272,8 @@ class ReplacedTokens(Objective):
         replaced[inputs["positions"]] = (guesses != inputs["labels"]).float()
         scores = self.saved(input_ids=ids.view_as(inputs["ids"])).logits.float()
         # [CLS] and [SEP], first and last of a row, are never replaced and say nothing.
-        scores, replaced = (
-            part.view_as(inputs["ids"])[:, 1:-1].flatten() for part in (scores, replaced)
-        )
+        rows = len(inputs["ids"])
+        scores, replaced = (p.view(rows, -1)[:, 1:-1].flatten() for p in (scores, replaced))
         replaced_loss = binary_cross_entropy_with_logits(scores, replaced)
         hits = ((scores > 0) & (replaced > 0)).sum().float()
         return {
@@ -332,14 +317,13 @@ class Denoising(Objective):
         """`loss`: of the predictable words in spans."""
         encoder, decoder = self.saved.model.encoder, self.saved.model.decoder
         read = encoder(input_ids=inputs["ids"]).last_hidden_state
-        written = decoder(
-            input_ids=inputs["written"], encoder_hidden_states=read, use_cache=False
-        ).last_hidden_state
+        how = {"encoder_hidden_states": read, "use_cache": False}
+        written = decoder(input_ids=inputs["written"], **how).last_hidden_state
         logits = _logits(self.saved.lm_head, written, inputs) + self.saved.final_logits_bias
         return self._word_losses(logits, inputs, "loss")
 
 
-OBJECTIVES: dict[str, type[Objective]] = {
+OBJECTIVES = {
     "bert": MaskedWords,
     "roberta": MaskedWordsDynamic,
     "albert": MaskedWordsAndSentenceOrder,
@@ -348,9 +332,7 @@ OBJECTIVES: dict[str, type[Objective]] = {
 }
 
 
-def new_objective(
-    settings: OneTraining, predictable: np.ndarray, occurrences: np.ndarray
-) -> Objective:
+def new_objective(settings: OneTraining, predictable, occurrences) -> Objective:
     """A family's objective around a freshly initialised model; as `Objective` has the words."""
     torch.manual_seed(stable_seed("pretraining", settings.family, settings.seed))
     config = _configuration(settings.family, len(predictable), settings.size)
@@ -361,10 +343,9 @@ def new_objective(
 def _configuration(family: str, pieces: int, size: SizeSettings) -> PreTrainedConfig:
     """A family's configuration at a size.
 
-    Initial weights have transformers' own deviation of .02, but ALBERT's. That was made for
-    d = 768. At d = 128 it makes each layer's output 2.4 times weaker beside what it is added to;
-    averages over a text, which sentence order needs, do not rise above it for a whole budget.
-    ALBERT's leaves its layers the gain that they have at d = 768.
+    Initial weights have transformers' own deviation of .02, made for d = 768, but ALBERT's. At
+    d = 128 it makes each layer's output 2.4 times weaker beside what it is added to; averages over
+    a text, which sentence order needs, do not rise above it. ALBERT's leaves the gain of d = 768.
     """
     shape = {"vocab_size": pieces, "attn_implementation": "sdpa"}
     shape |= {"pad_token_id": PAD_ID, "bos_token_id": CLS_ID, "eos_token_id": SEP_ID}

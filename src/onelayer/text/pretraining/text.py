@@ -5,7 +5,6 @@ hold segments of (almost) one length, cut to the shortest, so that nothing is pa
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -74,8 +73,7 @@ def read_encoded(path: Path, pieces: Sequence[str]) -> EncodedArticles:
     )
 
 
-@dataclass(frozen=True)
-class Segments:
+class Segments(NamedTuple):
     """Pieces of articles."""
 
     name: str  # `training` or `held-out`, under which their masks are drawn
@@ -104,10 +102,8 @@ def segment(encoded: EncodedArticles, held_out: bool, longest: int) -> Segments:
     parts = [part for part in parts if len(part) >= 2]
     kind = "held-out" if held_out else "training"
     if not parts:
-        raise OnelayerError(
-            f"pretraining.text.held_out_share: no {kind} article of two words or more is left of "
-            f"{len(encoded.held_out)}"
-        )
+        found = f"no {kind} article of two words or more is left of {len(encoded.held_out)}"
+        raise OnelayerError(f"pretraining.text.held_out_share: {found}")
     ends, middles = np.isin(encoded.ids, encoded.sentence_ends), []
     for part in parts:
         begin = np.flatnonzero(ends[part[:-1]]) + 1  # where sentences begin
@@ -133,11 +129,9 @@ def plan_batches(
 ) -> list[Batch]:
     """All batches until the budget (tokens seen), each epoch in a new order.
 
-    A batch has at most `batch_tokens`, but at least one segment; `special` pieces are added to
-    each segment.
+    A batch has at most `batch_tokens`, but at least one segment, each with `special` more pieces.
     """
-    plan: list[Batch] = []
-    epoch = before = 0
+    plan, epoch, before = [], 0, 0
     while before < budget:
         rng = generator("order of segments", seed, epoch)
         # Segments of similar length together, each in exactly one group; ties in random order.

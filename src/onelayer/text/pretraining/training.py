@@ -73,16 +73,13 @@ def train(
 ) -> pd.DataFrame:
     """Train a freshly initialised objective until the budget is reached.
 
-    A training of the same identity goes on from its checkpoint.
+    A training of the same identity goes on from its checkpoint. Raises `OnelayerError` if gradients
+    are not finite any more.
 
-    Returns:
-        One row per point: `tokens` seen, `split` (training or held-out), `quantity`, `value`.
-        Held-out text is read before and after, the same of it under the same masks whatever seed,
-        batch and width; its `below_unigram` says whether the model has learned: how far its loss
-        lies below that of the words' frequencies (nats a word).
-
-    Raises:
-        OnelayerError: gradients are not finite any more.
+    Returns one row per point: `tokens` seen, `split` (training or held-out), `quantity`, `value`.
+    Held-out text is read before and after, the same of it under the same masks whatever seed,
+    batch and width; its `below_unigram` says whether the model has learned: how far its loss lies
+    below that of the words' frequencies (nats a word).
     """
     torch.use_deterministic_algorithms(True)
     # No result depends on memory that nobody wrote; filling it costs a tenth of the time.
@@ -106,7 +103,16 @@ def train(
     spacing = settings.tokens / HISTORY_POINTS
     for batch in execution.progress(plan[run.steps :], unit="batch"):
         losses = _losses(objective, training_text, batch, execution.device)
-        _update(run, losses, learning_rate(batch.before, settings.tokens, how), how.most_norm)
+        adamw.zero_grad()
+        losses["loss"].backward()
+        losses["norm"] = nn.utils.clip_grad_norm_(parameters, how.most_norm)
+        for group in adamw.param_groups:
+            group["lr"] = learning_rate(batch.before, settings.tokens, how)
+        adamw.step()
+        for name, value in losses.items():
+            run.recent[name] = run.recent[name] + value.detach().double()
+        run.recent["batches"] += 1
+        run.steps += 1
         if batch is plan[-1] or int(batch.after / spacing) > int(batch.before / spacing):
             _note_recent(run, batch.after)
         execution.checkpoint.write_if_due(lambda: _state(run), run.steps)
@@ -128,26 +134,11 @@ def _losses(objective: Objective, text: Segments, batch: Batch, device: str) -> 
     return objective.losses({name: to_device(array, device) for name, array in arrays.items()})
 
 
-def _update(run: Training, losses: dict[str, Tensor], rate: float, most_norm: float) -> None:
-    run.optimizer.zero_grad()
-    losses["loss"].backward()
-    norm = nn.utils.clip_grad_norm_(run.objective.model.parameters(), most_norm)
-    for group in run.optimizer.param_groups:
-        group["lr"] = rate
-    run.optimizer.step()
-    for name, value in (losses | {"norm": norm}).items():
-        run.recent[name] = run.recent[name] + value.detach().double()
-    run.recent["batches"] += 1
-    run.steps += 1
-
-
 def _note_recent(run: Training, tokens: int) -> None:
     count, norm = float(run.recent.pop("batches")), float(run.recent.pop("norm"))
     if not math.isfinite(norm):
-        raise OnelayerError(
-            f"gradients are not finite within {tokens} tokens; "
-            "lower pretraining.optimizer.learning_rate"
-        )
+        hint = "lower pretraining.optimizer.learning_rate"
+        raise OnelayerError(f"gradients are not finite within {tokens} tokens; {hint}")
     for name, total in run.recent.items():
         run.history[tokens, "training", name] = float(total) / count
     run.recent.clear()
