@@ -15,21 +15,7 @@ from transformers import AutoModel, PreTrainedConfig
 
 from onelayer.errors import MissingFileError, OnelayerError
 from onelayer.settings.hub import leads_out
-from onelayer.text.models.checkpoints import (
-    CHOICES,
-    WEIGHTS,
-    chosen_weights,
-    forward,
-    load_checkpoint,
-    longest_text,
-    read_config,
-    read_json,
-    readable,
-    shards,
-    weight_files,
-    without_memory,
-    word_embeddings,
-)
+from onelayer.text.models import checkpoints
 from onelayer.text.models.tokenizer import check_pieces, existing_folder, load_tokenizer
 
 # Weights of two layers and the embeddings:
@@ -68,8 +54,8 @@ def gather_checkpoint(source, target: Path) -> None:
     """Copy a checkpoint as `copy_checkpoint` does, and make its weights one file, float32."""
     chosen = copy_checkpoint(source, target)
     torch.manual_seed(0)  # of a pooler that was published without weights, and is never read
-    model = load_checkpoint(target, source=source)
-    if chosen != WEIGHTS:
+    model = checkpoints.load_checkpoint(target, source=source)
+    if chosen != checkpoints.WEIGHTS:
         model.save_pretrained(target, max_shard_size="1TB")
 
 
@@ -85,13 +71,13 @@ def copy_checkpoint(source, target: Path) -> str:
         source.fetch("tokenizer_config.json", target / "tokenizer_config.json")
     source.fetch("tokenizer.json", target / "tokenizer.json")
     _check_small_files(target, source)
-    for chosen in CHOICES:
+    for chosen in checkpoints.CHOICES:
         with contextlib.suppress(MissingFileError):
             source.fetch(chosen, target / chosen)
             break
     else:
-        return chosen_weights(source.files(), source)  # says what there is instead
-    for name in shards(target / chosen, source):
+        return checkpoints.chosen_weights(source.files(), source)  # says what there is instead
+    for name in checkpoints.shards(target / chosen, source):
         if name != chosen:
             source.fetch(name, target / name)
     return chosen
@@ -104,15 +90,16 @@ def check_folder(path: str | Path) -> None:
         if name.endswith((".json", ".safetensors", ".bin")):
             folder.check_link(name)
     _check_small_files(folder.path, folder)
-    weight_files(folder.path, folder)
+    checkpoints.weight_files(folder.path, folder)
 
 
 def _check_small_files(folder: Path, source: object) -> None:
     check_architecture(folder, source)
     if (tokenizer := folder / "tokenizer_config.json").exists():
-        read_json(tokenizer, source)
+        checkpoints.read_json(tokenizer, source)
     tokenizer = load_tokenizer(folder, source)
-    check_pieces(tokenizer, getattr(read_config(folder), "vocab_size", math.inf), source)
+    pieces = getattr(checkpoints.read_config(folder), "vocab_size", math.inf)
+    check_pieces(tokenizer, pieces, source)
 
 
 def check_architecture(folder: Path, source: object) -> None:
@@ -121,24 +108,24 @@ def check_architecture(folder: Path, source: object) -> None:
     Two layers with random weights read a text of full length and one of two tokens: refused is
     what reads something else than text, or gives no attention weights or embeddings.
     """
-    config = _of_two_layers(read_config(folder, source))
-    outline = without_memory(config, source)
+    config = _of_two_layers(checkpoints.read_config(folder, source))
+    outline = checkpoints.without_memory(config, source)
     name, reads = type(outline).__name__, outline.main_input_name
     if reads != "input_ids":
         raise OnelayerError(f"{source}: {name} reads {reads}; the probe needs a model of text")
     if (weights := outline.num_parameters()) > MOST_TAKEN:
         raise OnelayerError(f"{source}: {weights:,} weights in two layers; at most {MOST_TAKEN:,}")
     try:
-        with readable(source):
+        with checkpoints.readable(source):
             with contextlib.suppress(RuntimeError):  # that no values are there
-                forward(outline, [5, 6])
+                checkpoints.forward(outline, [5, 6])
             if weights > MOST_TRIED:
                 return
             model = AutoModel.from_config(config, attn_implementation="eager", dtype=torch.float32)
-            longest = int(min(longest_text(model.eval()), FULL_TEXT))
-            forward(model, [5, 6] * (longest // 2))
-            forward(model, [5, 6])
-            word_embeddings(model, [5, 6])
+            longest = int(min(checkpoints.longest_text(model.eval()), FULL_TEXT))
+            checkpoints.forward(model, [5, 6] * (longest // 2))
+            checkpoints.forward(model, [5, 6])
+            checkpoints.word_embeddings(model, [5, 6])
     except OnelayerError as error:
         raise OnelayerError(f"{source}: {str(error).removeprefix(f'{source}: ')}") from None
 
