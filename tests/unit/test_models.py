@@ -23,7 +23,7 @@ from onelayer.text.models.checkpoints import (
     save_random_checkpoint,
     word_embeddings,
 )
-from onelayer.text.models.gather import Folder, check_architecture, check_folders, gather_checkpoint
+from onelayer.text.models.gather import Folder, check_architecture, check_folder, gather_checkpoint
 from onelayer.text.models.tokenizer import encode, load_tokenizer
 from tests.servers import COMMIT, Hub, become_a_client, serve
 from tests.tiny_models import CAUSAL, ENCODERS, FAMILIES, OLD_NAMES, PIECES, edit_config, save_tiny
@@ -186,7 +186,7 @@ LAYOUTS = {
 def test_weights_in_any_layout_are_the_same_model_and_become_one_file(layout, bert, target):
     whole = load_checkpoint(bert).state_dict()
     LAYOUTS[layout](bert)
-    check_folders({"models.x.local.path": str(bert)})
+    check_folder(str(bert))
     gather_checkpoint(Folder(bert), target)
     for path in target.iterdir():
         if path.name not in FILES:  # a step takes the four
@@ -205,8 +205,8 @@ def test_a_missing_shard_is_named_before_anything_is_loaded(layout, bert, target
     message = rf"folder .*bert.*{shard.name}.*"
     with pytest.raises(OnelayerError, match=message + "names, is missing$"):
         load_checkpoint(bert)
-    with pytest.raises(OnelayerError, match="config: models.x.local.path: " + message):
-        check_folders({"models.x.local.path": str(bert)})
+    with pytest.raises(OnelayerError, match=message):
+        check_folder(str(bert))
     with pytest.raises(OnelayerError, match=message):
         gather_checkpoint(Folder(bert), target)
 
@@ -317,8 +317,8 @@ def test_what_is_no_checkpoint_is_refused_in_one_line_that_names_it(kind, bert, 
         gather_checkpoint(Folder(bert), target)
     assert "\n" not in str(refused.value) and str(bert) in str(refused.value)
     if kind not in ("missing", "other shape", "not finite"):  # seen when settings are read
-        with pytest.raises(OnelayerError, match=f"config: models.x.local.path: .*{message}"):
-            check_folders({"models.x.local.path": str(bert)})
+        with pytest.raises(OnelayerError, match=message):
+            check_folder(str(bert))
 
 
 def test_a_snapshot_of_the_hubs_cache_is_no_link_out_of_its_folder(bert, tmp_path):
@@ -327,7 +327,7 @@ def test_a_snapshot_of_the_hubs_cache_is_no_link_out_of_its_folder(bert, tmp_pat
     shutil.copytree(bert, blobs)
     for name in FILES:
         (snapshot / name).symlink_to(blobs / name)
-    check_folders({"models.mine.local.path": str(snapshot)})
+    check_folder(str(snapshot))
 
 
 SMALL = {"hidden_size": 32, "num_attention_heads": 4, "intermediate_size": 64, "vocab_size": 99}

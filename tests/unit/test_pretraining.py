@@ -22,8 +22,7 @@ from onelayer.text.models.checkpoints import load_checkpoint, word_embeddings
 from onelayer.text.models.tokenizer import encode, load_tokenizer, piece_ids
 from onelayer.text.pretraining import training
 from onelayer.text.pretraining.inputs import input_sample, mix_articles, probability_of_pieces
-from onelayer.text.pretraining.masks import fill_in_spans, mask_words
-from onelayer.text.pretraining.objectives import OBJECTIVES
+from onelayer.text.pretraining.objectives import OBJECTIVES, fill_in_spans, mask_words
 from onelayer.text.pretraining.text import (
     COLUMNS,
     Batch,
@@ -115,30 +114,30 @@ def test_masks_follow_the_shares_of_the_family(family, masks, stay):
     rng = np.random.default_rng(0)
     ids, predictable = rng.integers(5, 100, size=(200, 100)), np.arange(100) < 60
     hidden_as = OBJECTIVES[family].hidden_as
-    masked = mask_words(ids, rng.random((3, 200, 100)), predictable, 0.3, *hidden_as)
-    assert predictable[ids[masked.predicted]].all()
-    assert masked.predicted.sum() == pytest.approx(0.3 * predictable[ids].sum(), rel=0.05)
-    assert (masked.ids[~masked.predicted] == ids[~masked.predicted]).all()
-    hidden, true = masked.ids[masked.predicted], ids[masked.predicted]
+    read, predicted = mask_words(ids, rng.random((3, 200, 100)), predictable, 0.3, *hidden_as)
+    assert predictable[ids[predicted]].all()
+    assert predicted.sum() == pytest.approx(0.3 * predictable[ids].sum(), rel=0.05)
+    assert (read[~predicted] == ids[~predicted]).all()
+    hidden, true = read[predicted], ids[predicted]
     assert (hidden == MASK_ID).mean() == pytest.approx(masks, abs=0.02)
     assert (hidden == true).mean() == pytest.approx(stay, abs=0.02)
 
 
 def test_something_is_predicted_in_every_batch():
-    masked = mask_words(
+    _, predicted = mask_words(
         np.full((2, 3), 7), np.full((3, 2, 3), 0.99), np.zeros(10, bool), 0.3, 0.8, 0.1
     )
-    assert masked.predicted.sum() == 1
+    assert predicted.sum() == 1
 
 
 def test_spans_cover_the_share_and_leave_the_rest_in_order():
     ids = np.arange(5, 5 + 20 * 40).reshape(20, 40)
-    masked = fill_in_spans(ids, 0.3, 3.0, 40, np.random.default_rng(0))
-    assert (masked.predicted.sum(axis=1) == 12).all()
-    for row, hidden, predicted in zip(ids, masked.ids, masked.predicted, strict=True):
+    read, covered = fill_in_spans(ids, 0.3, 3.0, 40, np.random.default_rng(0))
+    assert (covered.sum(axis=1) == 12).all()
+    for row, hidden, predicted in zip(ids, read, covered, strict=True):
         assert hidden[hidden != MASK_ID].tolist() == row[~predicted].tolist()
-    many = fill_in_spans(ids, 0.3, 0.2, 42, np.random.default_rng(0))
-    assert many.ids.shape[1] <= 42
+    many, _ = fill_in_spans(ids, 0.3, 0.2, 42, np.random.default_rng(0))
+    assert many.shape[1] <= 42
 
 
 @each_family

@@ -11,23 +11,21 @@ draws = sorted({seed for m in settings.models.values() if m.source == "random" f
 mixed = {n: m.inputs for n, m in settings.models.items() if getattr(m, "inputs", None)}
 encoded = f"results/pretraining/{settings.pretraining.corpus}"
 topics = f"results/topics/{settings.pretraining.corpus}"
+training_of = lambda m, seed: settings.pretraining.training(m.family, seed, m.tokens)
 local = {n: m.local.path for n, m in settings.models.items() if m.source == "local"}
 
 # What cannot be probed is refused before anything is downloaded or fitted. Where nothing is new
 # nothing is imported: torch takes seconds.
-new_folders = {
-    f"models.{name}.local.path": path
-    for name, path in local.items()
-    if not os.path.exists(f"results/models/{name}/config.json")
-}
-if new_folders and workflow.is_main_process:
+new = [name for name in local if not os.path.exists(f"results/models/{name}/config.json")]
+if new and workflow.is_main_process:
     from onelayer.errors import OnelayerError
-    from onelayer.text.models.gather import check_folders
+    from onelayer.text.models.gather import check_folder
 
-    try:
-        check_folders(new_folders)
-    except OnelayerError as error:
-        sys.exit(str(error))
+    for fresh in new:
+        try:
+            check_folder(local[fresh])
+        except OnelayerError as error:
+            sys.exit(f"config: models.{fresh}.local.path: {error}")
 
 
 wildcard_constraints:
@@ -41,12 +39,11 @@ wildcard_constraints:
 rule fetch_model:
     input:
         # Of a folder what is there; the step says what is missing.
-        files=lambda w: sorted(
+        lambda w: [
             str(path)
-            for folder in [local[name] for name in local if name == w.fetched]
-            for path in Path(folder).expanduser().glob("*")
+            for path in sorted(Path(local.get(w.fetched, os.devnull)).expanduser().glob("*"))
             if path.suffix in (".json", ".safetensors", ".bin")
-        ),
+        ],
     output:
         model=multiext("results/models/{fetched}/", *CHECKPOINT),
     log:
@@ -77,18 +74,13 @@ rule fetch_model:
 # One job a model: to load the libraries takes longer than all its draws.
 rule init_random_model:
     input:
-        like=lambda w: multiext(
-            f"results/models/{checkpoints_of(settings.models[w.drawn].like)[0]}/",
-            "config.json",
-            *TOKENIZER,
+        lambda w: expand(
+            "results/models/{like}/{file}",
+            like=checkpoints_of(settings.models[w.drawn].like)[0],
+            file=["config.json", *TOKENIZER],
         ),
     output:
-        **{
-            f"seed_{seed}": expand(
-                "results/models/{{drawn}}-{seed}/{file}", seed=seed, file=CHECKPOINT
-            )
-            for seed in draws
-        },
+        **{f"seed_{n}": multiext(f"results/models/{{drawn}}-{n}/", *CHECKPOINT) for n in draws},
     log:
         "results/logs/init_random_model/{drawn}.log",
     benchmark:
@@ -192,13 +184,7 @@ rule pretrain_model:
         runtime=lambda w, attempt: 240 * attempt,
         gpu=gpus(settings.pretraining),
     params:
-        settings=lambda w: dump(
-            settings.pretraining.training(
-                settings.models[w.pretrained].family,
-                int(w.seed),
-                settings.models[w.pretrained].tokens,
-            )
-        ),
+        settings=lambda w: dump(training_of(settings.models[w.pretrained], int(w.seed))),
         code=code("pretrain_model"),
     message:
         "Pretrain {wildcards.pretrained}, seed {wildcards.seed}"

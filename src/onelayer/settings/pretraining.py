@@ -49,9 +49,7 @@ class ObjectiveSettings(Block):
     """What is hidden from the models and predicted."""
 
     predicted_share: Share = 0.3  # of a text's predictable words; for spans of all words
-    # A word is predictable if it occurs in at most this share of the articles: words of topics are,
-    # `the` and commas are not.
-    predictable_document_share: Share = 0.1
+    predictable_document_share: Share = 0.1  # of articles, at most: not `the` or commas
     span_length: Positive = 3.0  # mean length of BART's spans (words)
     # Of ALBERT's sentence order beside its words. The original has 1, with which nothing is learnt
     # of the order within 600,000 tokens; with 10 words are learnt late.

@@ -2,24 +2,36 @@
 
 All through what transformers offers for every architecture: eager attention,
 `output_attentions` and `output_hidden_states`. No code that comes with a checkpoint is run.
+Weights are chosen as transformers chooses them; errors, all `OnelayerError`, name the `source`.
 """
 
 import contextlib
+import json
+import logging
 import math
 import shutil
-from collections.abc import Iterator
+import zipfile
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import torch
 import transformers
+from safetensors import SafetensorError, safe_open
 from torch import nn
 from transformers import AutoConfig, AutoModel, PreTrainedConfig, PreTrainedModel
 
 from onelayer.errors import OnelayerError
 from onelayer.seeds import stable_seed
 from onelayer.settings.block import shown
-from onelayer.text.models.files import read_json, weight_files
 from onelayer.text.models.tokenizer import existing_folder
+from onelayer.text.untrusted import LARGEST, check_growth
+
+log = logging.getLogger("onelayer")
+
+WEIGHTS, INDEX = "model.safetensors", ".index.json"
+# In transformers' order: one file before shards, safetensors before PyTorch's.
+CHOICES = (WEIGHTS, f"{WEIGHTS}{INDEX}", "pytorch_model.bin", f"pytorch_model.bin{INDEX}")
+_OF_WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".h5", ".msgpack", ".ot", INDEX)
 
 # Softmax in float32 over a few hundred keys; dropout left on would show rows from .95 to 1.11.
 ROW_SUM_TOLERANCE = 1e-4
@@ -28,11 +40,68 @@ WORDS_AT_ONCE = 256  # texts of one word; all layers' states of them are held
 FACTORISED = ("albert", "electra")  # whose first hidden state is behind a projection
 
 
+def read_json(path: Path, source: object = None) -> dict:
+    """The object in a checkpoint's JSON file, if it is bounded and asks for no remote code."""
+    named = f"{path.name} of {source}" if source else path
+    try:
+        if (size := path.stat().st_size) > (most := LARGEST.get(path.name, 1 << 26)):
+            raise OnelayerError(f"{named}: {size} bytes; at most {most} are read")
+        values = dict(json.loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        raise OnelayerError(f"{named}: there is no such file") from None
+    except (OSError, ValueError, TypeError, RecursionError) as error:
+        raise OnelayerError(f"{named}: not a JSON object ({error})") from None
+    if "auto_map" in values:
+        raise OnelayerError(f"{named} asks for remote code (auto_map), which is refused")
+    return values
+
+
+def chosen_weights(names: Collection[str], source: object) -> str:
+    """The file, or index of shards, that transformers reads; refused if there is none of them."""
+    if chosen := next((name for name in CHOICES if name in names), None):
+        return chosen
+    others = ", ".join(sorted(name for name in names if name.endswith(_OF_WEIGHTS))[:3])
+    raise OnelayerError(f"{source}: found {others or 'no weights'}; read are {', '.join(CHOICES)}")
+
+
+def shards(chosen: Path, source: object) -> list[str]:
+    """Names of the files that hold the weights: the chosen one, or those that an index names."""
+    if not chosen.name.endswith(INDEX):
+        return [chosen.name]
+    weight_map = read_json(chosen, source).get("weight_map")
+    names = list(weight_map.values()) if isinstance(weight_map, dict) else []
+    if not names or any(not isinstance(name, str) or Path(name).name != name for name in names):
+        raise OnelayerError(f"{chosen.name} of {source}: no map from weights to files beside it")
+    return list(dict.fromkeys(names))
+
+
+def weight_files(folder: Path, source: object) -> list[Path]:
+    """The files that hold a checkpoint's weights; all are there, and their headers were read."""
+    names = {path.name for path in folder.iterdir() if path.is_file()}
+    chosen = chosen_weights(names, source)
+    files = shards(folder / chosen, source)
+    if missing := [name for name in files if name not in names]:
+        raise OnelayerError(f"{source}: {missing[0]}, which {chosen} names, is missing")
+    if left := sorted(n for n in names - {chosen, *files} if n.endswith(_OF_WEIGHTS)):
+        log.info("%s: weights are read from %s; left alone: %s", source, chosen, ", ".join(left))
+    for name in files:
+        path, named = folder / name, f"{name} of {source}"
+        try:
+            if path.suffix == ".safetensors":
+                with safe_open(path, framework="numpy") as file:
+                    if not file.keys():
+                        raise OnelayerError(f"{named}: holds no weights")
+            elif zipfile.is_zipfile(path):
+                with zipfile.ZipFile(path) as archive:
+                    unpacked = sum(member.file_size for member in archive.infolist())
+                check_growth(named, path.stat().st_size, unpacked)
+        except (SafetensorError, OSError, zipfile.BadZipFile) as error:
+            raise OnelayerError(f"{named}: no whole file of weights ({error})") from None
+    return [folder / name for name in files]
+
+
 def load_checkpoint(
-    folder: str | Path,
-    device: str = "cpu",
-    source: object = None,
-    dtype: torch.dtype | str = torch.float32,
+    folder: str | Path, device="cpu", source: object = None, dtype: object = torch.float32
 ) -> PreTrainedModel:
     """Load the bare model for probing: `eval()`, attention weights computed explicitly.
 
@@ -40,10 +109,8 @@ def load_checkpoint(
     `pytorch_model.bin`; `dtype` "auto" leaves them as precise as they are there. Heads that a
     checkpoint was published with are left out.
 
-    Raises:
-        OnelayerError: a missing or broken file, a request for remote code, an unknown architecture,
-            or weights that are missing, of another shape than the configuration says, or not
-            finite. The line names the `source`, or the folder.
+    Refused are a missing or broken file, a request for remote code, an unknown architecture, and
+    weights that are missing, of another shape than the configuration says, or not finite.
     """
     folder = existing_folder(folder)
     config = read_config(folder, source)
@@ -59,15 +126,12 @@ def load_checkpoint(
             config=config,
             attn_implementation="eager",
             dtype=dtype,
-            local_files_only=True,
-            trust_remote_code=False,
-            weights_only=True,
             output_loading_info=True,
             ignore_mismatched_sizes=True,  # refused below, by name
+            **{"local_files_only": True, "trust_remote_code": False, "weights_only": True},
         )
     # A pooler reads the last layer: published checkpoints may lack it, and nothing probes it.
-    missing = sorted(name for name in report["missing_keys"] if not name.startswith("pooler."))
-    if missing:
+    if missing := sorted(n for n in report["missing_keys"] if not n.startswith("pooler.")):
         raise OnelayerError(f"{source}: {len(missing)} weights are missing: {missing[:3]} ...")
     for name, shape, expected in report["mismatched_keys"]:
         found = f"shape {list(shape)}; the configuration says {list(expected)}"
@@ -83,8 +147,7 @@ def read_config(folder: Path, source: object = None) -> PreTrainedConfig:
     """A checkpoint's `config.json`, if transformers knows its architecture.
 
     BigBird's attention is that of every token to every token, by the same weights, as the library
-    itself has it in short texts. Refused are attention by compiled code from a hub and numbers by
-    which building never ends.
+    itself has it in short texts. Refused are compiled code from a hub and unbounded numbers.
     """
     values = read_json(folder / "config.json", source)
     named = f"config.json of {source}" if source else folder / "config.json"
@@ -148,8 +211,7 @@ def longest_text(model: PreTrainedModel) -> float:
 def forward(model: PreTrainedModel, ids: list[int]) -> torch.Tensor:
     """Attention weights of one text, [layers, heads, queries, keys], float32.
 
-    Raises:
-        OnelayerError: a layer gives none, or not those of all tokens, or rows do not sum to 1.
+    Refused is a layer that gives none, or not those of all tokens, or rows that do not sum to 1.
     """
     name, layers = type(model).__name__, model.config.num_hidden_layers
     with torch.inference_mode():
@@ -176,17 +238,22 @@ def word_embeddings(model: PreTrainedModel, ids: list[int]) -> tuple[torch.Tenso
     """Raw word embeddings, and the embedding layer's output for each word alone at position 0.
 
     The output adds what the architecture adds before its first layer: in an encoder position 0 and
-    LayerNorm, without which the mean cosine of random embeddings is about 0 and their ratio
-    meaningless.
-
+    LayerNorm, without which the mean cosine of random embeddings is about 0 and says nothing.
     Both are float64 on the CPU, [ids, embedding width]; of factorised embeddings (ALBERT, ELECTRA)
-    before their projection to the hidden width. Refused is a model that does not return what its
-    first layer reads.
+    before their projection to the hidden width.
     """
     batch = torch.tensor(ids, dtype=torch.long, device=model.device)
     with torch.inference_mode():
         if len(ids) > 1:
-            _check_no_context(model, batch)
+            # Of two texts that differ in one word, the other word has one embedding, or what is
+            # read stands behind a layer, which mixes words (a causal one mixes forward alone).
+            texts = batch[torch.tensor([[0, 0], [0, -1], [-1, 0]])]
+            same, ends, begins = _embedding_output(model, texts)
+            if not (torch.equal(same[0], ends[0]) and torch.equal(same[1], begins[1])):
+                raise OnelayerError(
+                    f"{type(model).__name__}: its first hidden state depends on the words around; "
+                    "the probe needs the embedding layer's output"
+                )
         raw = model.get_input_embeddings().weight[batch]
         # Layers cannot read no text: of no words, one is read and dropped.
         texts = batch[:, None] if ids else batch.new_zeros(1, 1)
@@ -206,22 +273,6 @@ def _embedding_output(model: PreTrainedModel, ids: torch.Tensor) -> torch.Tensor
             f"probe needs {layers + 1}, the first of them the embedding layer's output"
         )
     return states[0]
-
-
-def _check_no_context(model: PreTrainedModel, ids: torch.Tensor) -> None:
-    """Refuse hidden states that begin behind a layer, which mixes the words.
-
-    Of two texts that differ in the first word, the second word has one embedding; of two that
-    differ in the second word the first one has (a causal layer mixes forward alone).
-    """
-    one, other = ids[0], ids[-1]
-    texts = torch.stack([one, one, one, other, other, one]).view(3, 2)
-    same, ends, begins = _embedding_output(model, texts)
-    if not (torch.equal(same[0], ends[0]) and torch.equal(same[1], begins[1])):
-        raise OnelayerError(
-            f"{type(model).__name__}: its first hidden state depends on the words around; the "
-            "probe needs the embedding layer's output"
-        )
 
 
 @contextlib.contextmanager

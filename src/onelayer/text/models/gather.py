@@ -8,7 +8,6 @@ import contextlib
 import copy
 import math
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
 
 import torch
@@ -16,16 +15,7 @@ from transformers import AutoModel, PreTrainedConfig
 
 from onelayer.errors import MissingFileError, OnelayerError
 from onelayer.settings.hub import leads_out
-from onelayer.text.models import files
-from onelayer.text.models.checkpoints import (
-    forward,
-    load_checkpoint,
-    longest_text,
-    read_config,
-    readable,
-    without_memory,
-    word_embeddings,
-)
+from onelayer.text.models import checkpoints
 from onelayer.text.models.tokenizer import check_pieces, existing_folder, load_tokenizer
 
 # Weights of two layers and the embeddings:
@@ -61,15 +51,11 @@ class Folder:
 
 
 def gather_checkpoint(source, target: Path) -> None:
-    """Copy a checkpoint as `copy_checkpoint` does, and make its weights one file, float32.
-
-    Raises:
-        OnelayerError: as `copy_checkpoint`, and `load_checkpoint`.
-    """
+    """Copy a checkpoint as `copy_checkpoint` does, and make its weights one file, float32."""
     chosen = copy_checkpoint(source, target)
     torch.manual_seed(0)  # of a pooler that was published without weights, and is never read
-    model = load_checkpoint(target, source=source)
-    if chosen != files.WEIGHTS:
+    model = checkpoints.load_checkpoint(target, source=source)
+    if chosen != checkpoints.WEIGHTS:
         model.save_pretrained(target, max_shard_size="1TB")
 
 
@@ -77,14 +63,7 @@ def copy_checkpoint(source, target: Path) -> str:
     """Copy a checkpoint's files, each checked before the next; the weights come last.
 
     `source` is a `Folder` or a `Repository`. A missing `tokenizer_config.json` (BART's repository
-    has none) becomes an empty one.
-
-    Returns:
-        The file of weights, or the index of its shards.
-
-    Raises:
-        OnelayerError: a file is missing, is not what its name says, or asks for remote code; the
-            model cannot be probed.
+    has none) becomes an empty one. Returns the file of weights, or the index of its shards.
     """
     (target / "tokenizer_config.json").write_text("{}\n", encoding="utf-8")
     source.fetch("config.json", target / "config.json")
@@ -92,79 +71,61 @@ def copy_checkpoint(source, target: Path) -> str:
         source.fetch("tokenizer_config.json", target / "tokenizer_config.json")
     source.fetch("tokenizer.json", target / "tokenizer.json")
     _check_small_files(target, source)
-    return _fetch_weights(source, target)
-
-
-def _fetch_weights(source, target: Path) -> str:
-    for chosen in files.CHOICES:
+    for chosen in checkpoints.CHOICES:
         with contextlib.suppress(MissingFileError):
             source.fetch(chosen, target / chosen)
             break
     else:
-        return files.chosen_weights(source.files(), source)  # says what there is instead
-    for name in files.shards(target / chosen, source):
+        return checkpoints.chosen_weights(source.files(), source)  # says what there is instead
+    for name in checkpoints.shards(target / chosen, source):
         if name != chosen:
             source.fetch(name, target / name)
     return chosen
 
 
-def check_folders(folders: Mapping[str, str]) -> None:
-    """`check_folder` for folders by the key of the settings that names them."""
-    for key, path in folders.items():
-        try:
-            check_folder(path)
-        except OnelayerError as error:
-            raise OnelayerError(f"config: {key}: {error}") from None
-
-
 def check_folder(path: str | Path) -> None:
-    """Refuse a folder as `gather_checkpoint` does, before anything is computed.
-
-    No weights are loaded: what is wrong with single ones is not seen.
-    """
+    """Refuse a folder as `gather_checkpoint` does, but for what is wrong with single weights."""
     folder = Folder(path)
     for name in folder.files():
         if name.endswith((".json", ".safetensors", ".bin")):
             folder.check_link(name)
     _check_small_files(folder.path, folder)
-    files.weight_files(folder.path, folder)
+    checkpoints.weight_files(folder.path, folder)
 
 
 def _check_small_files(folder: Path, source: object) -> None:
     check_architecture(folder, source)
     if (tokenizer := folder / "tokenizer_config.json").exists():
-        files.read_json(tokenizer, source)
+        checkpoints.read_json(tokenizer, source)
     tokenizer = load_tokenizer(folder, source)
-    check_pieces(tokenizer, getattr(read_config(folder), "vocab_size", math.inf), source)
+    pieces = getattr(checkpoints.read_config(folder), "vocab_size", math.inf)
+    check_pieces(tokenizer, pieces, source)
 
 
 def check_architecture(folder: Path, source: object) -> None:
     """Refuse a `config.json` whose model the probe cannot read; needs no weights and no data.
 
-    Two layers with random weights read a text of full length and one of two tokens.
-
-    Raises:
-        OnelayerError: as `read_config`; or `AutoModel` opens no such model, it reads something else
-            than text, or gives no attention weights or embeddings.
+    Two layers with random weights read a text of full length and one of two tokens: refused is
+    what reads something else than text, or gives no attention weights or embeddings.
     """
-    config = _of_two_layers(read_config(folder, source))
-    outline = without_memory(config, source)
+    config = _of_two_layers(checkpoints.read_config(folder, source))
+    outline = checkpoints.without_memory(config, source)
     name, reads = type(outline).__name__, outline.main_input_name
     if reads != "input_ids":
         raise OnelayerError(f"{source}: {name} reads {reads}; the probe needs a model of text")
     if (weights := outline.num_parameters()) > MOST_TAKEN:
         raise OnelayerError(f"{source}: {weights:,} weights in two layers; at most {MOST_TAKEN:,}")
     try:
-        with readable(source):
+        with checkpoints.readable(source):
             with contextlib.suppress(RuntimeError):  # that no values are there
-                forward(outline, [5, 6])
+                checkpoints.forward(outline, [5, 6])
             if weights > MOST_TRIED:
                 return
             model = AutoModel.from_config(config, attn_implementation="eager", dtype=torch.float32)
-            longest = int(min(longest_text(model.eval()), FULL_TEXT))
-            forward(model, [5, 6] * (longest // 2))
-            forward(model, [5, 6])
-            word_embeddings(model, [5, 6])
+            longest = int(min(checkpoints.longest_text(model.eval()), FULL_TEXT))
+            checkpoints.forward(model, [5, 6] * (longest // 2))
+            checkpoints.forward(model, [5, 6])
+            checkpoints.word_embeddings(model, [5, 6])
     except OnelayerError as error:
         raise OnelayerError(f"{source}: {str(error).removeprefix(f'{source}: ')}") from None
 

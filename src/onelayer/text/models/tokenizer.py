@@ -2,8 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from tokenizers import Encoding, Tokenizer, pre_tokenizers
@@ -13,8 +13,7 @@ from onelayer.text.corpus.articles import tokens
 from onelayer.text.untrusted import check_size
 
 
-@dataclass(frozen=True)
-class EncodedText:
+class EncodedText(NamedTuple):
     """A text as a model reads it."""
 
     ids: list[int]  # special tokens included, [tokens]
@@ -58,10 +57,8 @@ def check_pieces(tokenizer: Tokenizer, rows: float, source: object) -> None:
     """Refuse a tokenizer with pieces that a model of so many embeddings cannot know."""
     ids = {*tokenizer.get_vocab(with_added_tokens=False).values(), *tokenizer.encode("a").ids}
     if (largest := max(ids)) >= rows:
-        raise OnelayerError(
-            f"{source}: tokenizer.json has a piece {largest}, the model embeddings of 0 to "
-            f"{rows - 1} alone; is it another model's?"
-        )
+        found = f"the model embeddings of 0 to {rows - 1} alone; is it another model's?"
+        raise OnelayerError(f"{source}: tokenizer.json has a piece {largest}, {found}")
 
 
 def _mark_each_word(pre_tokenizer: object) -> None:

@@ -28,16 +28,12 @@ def mix_articles(
 
     Articles of about one length stand together, so that their pieces end together; what is held
     out stays so. `word_probability` is, for `drawn` words, P(piece | topic), [topics, pieces].
-
     Yields `ids`, `held_out`, and of each word which of the text's `articles` (or topics) it is of.
-    Refused are texts of more topics than there are.
     """
     drawn = settings.order == "drawn"
     if drawn and settings.articles > len(word_probability):
-        raise OnelayerError(
-            f"inputs.articles: {settings.articles}; the topic model has {len(word_probability)} "
-            "topics to draw words from"
-        )
+        found = f"the topic model has {len(word_probability)} topics to draw words from"
+        raise OnelayerError(f"inputs.articles: {settings.articles}; {found}")
     for held_out in (False, True):
         rng = generator("inputs", settings.seed, settings.articles, held_out)
         times = 1 if held_out else settings.draws
@@ -49,8 +45,11 @@ def mix_articles(
             for _ in range(draws):
                 if drawn:
                     ids, of = _draw(sum(map(len, texts)), settings.articles, word_probability, rng)
-                else:
-                    ids, of = _interleave(texts, settings.piece)
+                else:  # pieces of the texts in turn until all have ended
+                    of = np.repeat(np.arange(len(texts)), [len(text) for text in texts])
+                    turn = [np.arange(len(text)) // settings.piece for text in texts]
+                    order = np.lexsort((of, np.concatenate(turn)))
+                    ids, of = np.concatenate(texts)[order], of[order]
                 if settings.order == "shuffled":
                     order = rng.permutation(len(ids))
                     ids, of = ids[order], of[order]
@@ -94,14 +93,6 @@ def _groups(
         alike = places[first : first + ALIKE * size]
         alike = alike[np.argsort(lengths[alike], kind="stable")]
         yield from np.split(alike, range(size, len(alike), size))
-
-
-def _interleave(texts: Sequence[np.ndarray], piece: int) -> tuple[np.ndarray, np.ndarray]:
-    """Pieces of the texts in turn until all have ended: their ids, and which text each is of."""
-    of = np.repeat(np.arange(len(texts)), [len(text) for text in texts])
-    turn = np.concatenate([np.arange(len(text)) // piece for text in texts])
-    order = np.lexsort((of, turn))
-    return np.concatenate(texts)[order], of[order]
 
 
 def _draw(

@@ -17,10 +17,77 @@ from transformers import AutoConfig, PreTrainedConfig, PreTrainedModel
 
 from onelayer.seeds import generator, stable_seed
 from onelayer.settings.pretraining import ObjectiveSettings, OneTraining, SizeSettings
-from onelayer.text.pretraining import masks
-from onelayer.text.pretraining.masks import Masked
 from onelayer.text.pretraining.text import Batch, Segments
-from onelayer.text.pretraining.vocabulary import CLS_ID, MASK_ID, PAD_ID, SEP_ID
+from onelayer.text.pretraining.vocabulary import CLS_ID, MASK_ID, PAD_ID, SEP_ID, SPECIAL
+
+Arrays = dict[str, np.ndarray]
+Tensors = dict[str, Tensor]
+
+
+def mask_words(
+    ids: np.ndarray, draws: np.ndarray, predictable: np.ndarray, share: float, masked, other
+) -> tuple[np.ndarray, np.ndarray]:
+    """What a model reads, and which words it must predict (Devlin et al. 2019, section 3.1).
+
+    Of the chosen words the share `masked` becomes the mask, `other` another word, and the rest
+    stay. `ids` are [rows, words]; `draws`, uniform on [0, 1), [3, rows, words], say which words,
+    what becomes of them, and which other words. Chosen is a `share` of `predictable` pieces' words.
+    """
+    predicted = predictable[ids] & (draws[0] < share)
+    if not predicted.any():  # a loss over nothing is not a number
+        predicted.flat[draws[0].argmin()] = True
+    words = len(predictable) - len(SPECIAL)
+    others = len(SPECIAL) + (draws[2] * words).astype(ids.dtype)
+    hidden = np.where(draws[1] < masked + other, others, ids)
+    hidden = np.where(draws[1] < masked, MASK_ID, hidden)
+    return np.where(predicted, hidden, ids), predicted
+
+
+def fill_in_spans(
+    ids: np.ndarray, share: float, mean_length: float, longest: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Replace spans by one mask each (Lewis et al. 2020, 'text infilling').
+
+    Span lengths are Poisson; a span of length 0 inserts a mask, unless that makes the text longer
+    than `longest`. All rows of a batch have spans of the same lengths at places of their own, so
+    that they stay equally long. Spans of `mean_length` words cover a `share` of `ids`.
+
+    Returns: what is read, [rows, corrupted words]; the words that spans cover, [rows, words] bool.
+    """
+    rows, words = ids.shape
+    covered = max(1, round(share * words))
+    drawn: list[int] = []
+    while (remaining := covered - sum(drawn)) > 0:
+        drawn.append(min(remaining, int(rng.poisson(mean_length))))
+    while len(drawn) > covered + longest - words:
+        drawn.remove(0)
+    spans = len(drawn)
+    # The first `spans` of shuffled units are spans; the others are words that stay.
+    owner = np.argsort(rng.random((rows, words - covered + spans)), axis=1)
+    sizes = np.append(drawn, 1)[np.minimum(owner, spans)]
+    is_span = owner < spans
+    starts = np.cumsum(sizes, axis=1) - sizes
+    padded = np.concatenate([ids, np.full((rows, 1), MASK_ID)], axis=1)  # a last, empty span
+    read = np.where(is_span, MASK_ID, np.take_along_axis(padded, starts, axis=1))
+    return read, np.repeat(is_span.ravel(), sizes.ravel()).reshape(rows, words)
+
+
+def _framed(words: np.ndarray) -> np.ndarray:
+    """`[CLS] words [SEP]` in every row."""
+    ids = np.pad(words, ((0, 0), (1, 1)), constant_values=CLS_ID)
+    ids[:, -1] = SEP_ID
+    return ids
+
+
+def _asked(read: np.ndarray, predicted: np.ndarray, words: np.ndarray) -> Arrays:
+    """The framed batch, flattened positions of what is predicted in it, and what stands there."""
+    positions = np.flatnonzero(np.pad(predicted, ((0, 0), (1, 1))))
+    return {"ids": _framed(read), "positions": positions, "labels": words[predicted]}
+
+
+def _logits(head: nn.Module, hidden: Tensor, inputs: Tensors) -> Tensor:
+    """Scores of all pieces at the predicted positions, [predicted, pieces] float32."""
+    return head(hidden.flatten(0, 1)[inputs["positions"]]).float()
 
 
 class Objective:
@@ -28,57 +95,41 @@ class Objective:
 
     A family's class has `inputs(text, batch)`, what a batch looks like to the model, as arrays, and
     `losses(inputs)`, scalars by name, of which training minimises `loss`.
-
-    Attributes:
-        model: everything that is trained.
-        saved: what is published of it.
-        special: special pieces added to each segment.
-        masks_change: whether a segment is masked anew in every epoch (dynamic masking).
-        hidden_as: shares of the chosen words that become the mask, and another word; the rest stay.
     """
 
-    special: ClassVar[int] = 2
-    masks_change: ClassVar[bool] = True
+    special: ClassVar[int] = 2  # pieces added to each segment
+    masks_change: ClassVar[bool] = True  # in every epoch (dynamic masking)
+    # Shares of the chosen words that become the mask, and another word; the rest stay.
     hidden_as: ClassVar[tuple[float, float]] = (0.8, 0.1)
-    model: nn.Module
-    saved: PreTrainedModel
+    model: nn.Module  # everything that is trained
+    saved: PreTrainedModel  # what is published of it
 
-    def __init__(
-        self,
-        predictable: np.ndarray,
-        occurrences: np.ndarray,
-        settings: ObjectiveSettings,
-        seed: int,
-    ) -> None:
+    def __init__(self, predictable, occurrences, settings: ObjectiveSettings, seed: int) -> None:
         """Of each piece, [pieces], whether it may be predicted, and how often it was read."""
         self.predictable, self.settings, self.seed = predictable, settings, seed
         counts = occurrences * predictable + 1.0
         self.log_unigram = torch.from_numpy(np.log(counts / counts.sum())).float()
-        self._drawn: tuple[tuple, np.ndarray] = ((), np.empty(0))
+        self._drawn: tuple = ((), None)
 
     def _generator(self, of: str, text: Segments, *when: int) -> np.random.Generator:
         """Random numbers of a training's seed; on held-out text the same in every training."""
         return generator(of, self.seed if text.name == "training" else 0, text.name, *when)
 
-    def _masked(self, text: Segments, batch: Batch) -> tuple[Masked, np.ndarray, np.ndarray]:
-        """The masked batch, its words, and draws that are left, all [rows, words]."""
-        places = text.places(batch.rows)
-        words, draws = text.ids[places], self._draws(text, batch)[:, places]
-        share = self.settings.predicted_share
-        masked = masks.mask_words(words, draws, self.predictable, share, *self.hidden_as)
-        return masked, words, draws[2]
+    def _masked(self, text: Segments, batch: Batch) -> tuple[np.ndarray, ...]:
+        """What is read, what is predicted, the words, and draws that are left: [rows, words].
 
-    def _draws(self, text: Segments, batch: Batch) -> np.ndarray:
-        """Uniform draws for every word of a text, [3, tokens]; one epoch's are kept."""
+        A text's draws, uniform, [3, tokens], are made once an epoch.
+        """
         key = (text.name, batch.epoch if self.masks_change else 0)
         if self._drawn[0] != key:
             rng = self._generator("masks", text, key[1])
             self._drawn = key, rng.random((3, len(text.ids)), dtype=np.float32)
-        return self._drawn[1]
+        places = text.places(batch.rows)
+        words, draws = text.ids[places], self._drawn[1][:, places]
+        how = self.predictable, self.settings.predicted_share, *self.hidden_as
+        return *mask_words(words, draws, *how), words, draws[2]
 
-    def _word_losses(
-        self, logits: Tensor, inputs: dict[str, Tensor], name: str
-    ) -> dict[str, Tensor]:
+    def _word_losses(self, logits: Tensor, inputs: Tensors, name: str) -> Tensors:
         """Mean cross-entropy of the predicted words under a name (nats a word).
 
         On held-out text also how far it lies below that of the words' frequencies
@@ -99,24 +150,23 @@ class MaskedWords(Objective):
     """BERT (Devlin et al. 2019): masked words; a segment has the same mask in every epoch.
 
     The original draws ten masks a segment for forty epochs; here it is one for the three or four
-    epochs that the budget allows. Without next-sentence prediction. `head` names the output layer
-    and what comes before it.
+    epochs that the budget allows. Without next-sentence prediction.
     """
 
     masks_change = False
     architecture: ClassVar[type[PreTrainedModel]] = transformers.BertForMaskedLM
-    head: ClassVar[str] = "cls"
+    head: ClassVar[str] = "cls"  # the output layer and what comes before it
 
     def __init__(self, config: PreTrainedConfig, *words) -> None:
         super().__init__(*words)
         self.model = self.saved = self.architecture(config)
         self.saved.get_output_embeddings().bias.data.copy_(self.log_unigram)
 
-    def inputs(self, text: Segments, batch: Batch) -> dict[str, np.ndarray]:
+    def inputs(self, text: Segments, batch: Batch) -> Arrays:
         """`ids`, and `labels` at `positions` of the flattened batch."""
-        return masks.asked(*self._masked(text, batch)[:2])
+        return _asked(*self._masked(text, batch)[:3])
 
-    def losses(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
+    def losses(self, inputs: Tensors) -> Tensors:
         """`loss`: of the masked words."""
         hidden = self.saved.base_model(input_ids=inputs["ids"]).last_hidden_state
         logits = _logits(self.saved.get_submodule(self.head), hidden, inputs)
@@ -142,23 +192,28 @@ class MaskedWordsAndSentenceOrder(MaskedWords):
     architecture = transformers.AlbertForPreTraining
     head = "predictions"
 
-    def inputs(self, text: Segments, batch: Batch) -> dict[str, np.ndarray]:
-        """As for BERT, and `types` and whether the halves are `swapped`."""
-        masked, words, _ = self._masked(text, batch)
+    def inputs(self, text: Segments, batch: Batch) -> Arrays:
+        """As for BERT, in `[CLS] first [SEP] second [SEP]`; `types`, and which are `swapped`."""
+        *parts, _ = self._masked(text, batch)
+        rows, words = parts[0].shape
         rng = self._generator("sentence order", text, batch.epoch, batch.step)
-        swapped = rng.random(len(words)) < 0.5
-        order, first = masks.halves(text.middles[batch.rows], swapped, words.shape[1])
-        read, predicted, true = (
-            np.take_along_axis(part, order, axis=1) for part in (*masked, words)
-        )
-        ids, types = masks.framed_pair(read, first)
+        swapped = rng.random(rows) < 0.5
+        first = np.clip(text.middles[batch.rows], 1, words - 1)
+        order = (np.arange(words) + np.where(swapped, first, 0)[:, None]) % words
+        first = np.where(swapped, words - first, first)[:, None]
+        read, predicted, true = (np.take_along_axis(part, order, axis=1) for part in parts)
         # A separator stands before the second half: its words are one place further on.
-        rows, columns = np.nonzero(predicted)
-        positions = rows * ids.shape[1] + columns + 1 + (columns >= first[rows])
+        columns = np.arange(words) + 1 + (np.arange(words) >= first)
+        ids = np.full((rows, words + 3), SEP_ID, dtype=read.dtype)
+        ids[:, 0] = CLS_ID
+        np.put_along_axis(ids, columns, read, axis=1)
+        places = np.arange(ids.size).reshape(ids.shape)
+        positions = np.take_along_axis(places, columns, axis=1)[predicted]
+        types = (np.arange(words + 3) > first + 1).astype(np.int64)
         arrays = {"ids": ids, "types": types, "swapped": swapped.astype(np.int64)}
         return arrays | {"positions": positions, "labels": true[predicted]}
 
-    def losses(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
+    def losses(self, inputs: Tensors) -> Tensors:
         """`loss`: of the masked words plus that of the order."""
         output = self.saved.albert(input_ids=inputs["ids"], token_type_ids=inputs["types"])
         logits = _logits(self.saved.get_submodule(self.head), output.last_hidden_state, inputs)
@@ -176,7 +231,8 @@ class MaskedWordsAndSentenceOrder(MaskedWords):
 class ReplacedTokens(Objective):
     """ELECTRA (Clark et al. 2020): a small generator fills masks, a discriminator finds which.
 
-    Both share the embedding layer. Of the chosen words 15% stay as they are for the generator, as
+    Both share the embedding layer; the generator's heads are as wide as the discriminator's, or
+    wider to divide its width. Of the chosen words 15% stay as they are for the generator, as
     in the authors' released code (google-research/electra, `mask` of pretrain_helpers.py). The
     paper hides all of them: then neither part learns much within the default budget (8.28 to 8.25
     nats a word, 2% of the replaced words found).
@@ -187,19 +243,24 @@ class ReplacedTokens(Objective):
     def __init__(self, config: PreTrainedConfig, *words) -> None:
         super().__init__(*words)
         self.saved = transformers.ElectraForPreTraining(config)
-        self.generator = transformers.ElectraForMaskedLM(_generator_config(config, self.settings))
+        width = self.settings.generator_width
+        most = max(1, width * config.num_attention_heads // config.hidden_size)
+        heads = next(n for n in range(most, 0, -1) if width % n == 0)
+        small = {"hidden_size": width, "num_attention_heads": heads, "intermediate_size": 4 * width}
+        small = type(config)(**config.to_dict() | small)
+        self.generator = transformers.ElectraForMaskedLM(small)
         embeddings = self.saved.electra.embeddings
         self.generator.electra.embeddings = embeddings
         self.generator.generator_lm_head.weight = embeddings.word_embeddings.weight
         self.generator.generator_lm_head.bias.data.copy_(self.log_unigram)
         self.model = nn.ModuleDict({"discriminator": self.saved, "generator": self.generator})
 
-    def inputs(self, text: Segments, batch: Batch) -> dict[str, np.ndarray]:
+    def inputs(self, text: Segments, batch: Batch) -> Arrays:
         """As for BERT, and `draws` for the generator's choices."""
-        masked, words, draws = self._masked(text, batch)  # which ELECTRA needs for no other words
-        return masks.asked(masked, words) | {"draws": draws[masked.predicted]}
+        *masked, draws = self._masked(text, batch)  # which ELECTRA needs for no other words
+        return _asked(*masked) | {"draws": draws[masked[1]]}
 
-    def losses(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
+    def losses(self, inputs: Tensors) -> Tensors:
         """`loss`: the generator's plus the weighted one of the discriminator."""
         hidden = self.generator.electra(input_ids=inputs["ids"]).last_hidden_state
         head = nn.Sequential(self.generator.generator_predictions, self.generator.generator_lm_head)
@@ -211,9 +272,8 @@ class ReplacedTokens(Objective):
         replaced[inputs["positions"]] = (guesses != inputs["labels"]).float()
         scores = self.saved(input_ids=ids.view_as(inputs["ids"])).logits.float()
         # [CLS] and [SEP], first and last of a row, are never replaced and say nothing.
-        scores, replaced = (
-            part.view_as(inputs["ids"])[:, 1:-1].flatten() for part in (scores, replaced)
-        )
+        rows = len(inputs["ids"])
+        scores, replaced = (p.view(rows, -1)[:, 1:-1].flatten() for p in (scores, replaced))
         replaced_loss = binary_cross_entropy_with_logits(scores, replaced)
         hits = ((scores > 0) & (replaced > 0)).sum().float()
         return {
@@ -236,36 +296,34 @@ class Denoising(Objective):
         self.model = self.saved = transformers.BartForConditionalGeneration(config)
         self.saved.final_logits_bias[0].copy_(self.log_unigram)
 
-    def inputs(self, text: Segments, batch: Batch) -> dict[str, np.ndarray]:
+    def inputs(self, text: Segments, batch: Batch) -> Arrays:
         """`ids` with spans hidden, `written` for the decoder, and what it must predict where."""
         words = text.ids[text.places(batch.rows)]
         rng = self._generator("spans", text, batch.epoch, batch.step)
         share, length = self.settings.predicted_share, self.settings.span_length
         longest = self.saved.config.max_position_embeddings - self.special
-        masked = masks.fill_in_spans(words, share, length, longest, rng)
+        read, covered = fill_in_spans(words, share, length, longest, rng)
+        predicted = covered & self.predictable[words]
+        if not predicted.any():  # a loss over nothing is not a number
+            predicted = covered
         # The word at place i is predicted from the words before it, behind [SEP] and [CLS].
         written = np.pad(words[:, :-1], ((0, 0), (2, 0)))
         written[:, 0], written[:, 1] = SEP_ID, CLS_ID
-        predicted = masked.predicted & self.predictable[words]
-        if not predicted.any():  # a loss over nothing is not a number
-            predicted = masked.predicted
-        rows, columns = np.nonzero(predicted)
-        positions = rows * written.shape[1] + columns + 1
-        read = {"ids": masks.framed(masked.ids), "written": written}
-        return read | {"positions": positions, "labels": words[predicted]}
+        positions = np.flatnonzero(np.pad(predicted, ((0, 0), (1, 0))))
+        asked = {"positions": positions, "labels": words[predicted]}
+        return {"ids": _framed(read), "written": written} | asked
 
-    def losses(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
+    def losses(self, inputs: Tensors) -> Tensors:
         """`loss`: of the predictable words in spans."""
         encoder, decoder = self.saved.model.encoder, self.saved.model.decoder
         read = encoder(input_ids=inputs["ids"]).last_hidden_state
-        written = decoder(
-            input_ids=inputs["written"], encoder_hidden_states=read, use_cache=False
-        ).last_hidden_state
+        how = {"encoder_hidden_states": read, "use_cache": False}
+        written = decoder(input_ids=inputs["written"], **how).last_hidden_state
         logits = _logits(self.saved.lm_head, written, inputs) + self.saved.final_logits_bias
         return self._word_losses(logits, inputs, "loss")
 
 
-OBJECTIVES: dict[str, type[Objective]] = {
+OBJECTIVES = {
     "bert": MaskedWords,
     "roberta": MaskedWordsDynamic,
     "albert": MaskedWordsAndSentenceOrder,
@@ -274,23 +332,20 @@ OBJECTIVES: dict[str, type[Objective]] = {
 }
 
 
-def new_objective(
-    settings: OneTraining, predictable: np.ndarray, occurrences: np.ndarray
-) -> Objective:
+def new_objective(settings: OneTraining, predictable, occurrences) -> Objective:
     """A family's objective around a freshly initialised model; as `Objective` has the words."""
     torch.manual_seed(stable_seed("pretraining", settings.family, settings.seed))
-    config = configuration(settings.family, len(predictable), settings.size)
+    config = _configuration(settings.family, len(predictable), settings.size)
     words = predictable, occurrences, settings.objective, settings.seed
     return OBJECTIVES[settings.family](config, *words)
 
 
-def configuration(family: str, pieces: int, size: SizeSettings) -> PreTrainedConfig:
+def _configuration(family: str, pieces: int, size: SizeSettings) -> PreTrainedConfig:
     """A family's configuration at a size.
 
-    Initial weights have transformers' own deviation of .02, but ALBERT's. That was made for
-    d = 768. At d = 128 it makes each layer's output 2.4 times weaker beside what it is added to;
-    averages over a text, which sentence order needs, do not rise above it for a whole budget.
-    ALBERT's leaves its layers the gain that they have at d = 768.
+    Initial weights have transformers' own deviation of .02, made for d = 768, but ALBERT's. At
+    d = 128 it makes each layer's output 2.4 times weaker beside what it is added to; averages over
+    a text, which sentence order needs, do not rise above it. ALBERT's leaves the gain of d = 768.
     """
     shape = {"vocab_size": pieces, "attn_implementation": "sdpa"}
     shape |= {"pad_token_id": PAD_ID, "bos_token_id": CLS_ID, "eos_token_id": SEP_ID}
@@ -318,15 +373,6 @@ def configuration(family: str, pieces: int, size: SizeSettings) -> PreTrainedCon
     return AutoConfig.for_model(family, **shape)
 
 
-def _generator_config(config: PreTrainedConfig, settings: ObjectiveSettings) -> PreTrainedConfig:
-    """A smaller ELECTRA, its heads as wide as the discriminator's, or wider to divide the width."""
-    width = settings.generator_width
-    most = max(1, width * config.num_attention_heads // config.hidden_size)
-    heads = next(n for n in range(most, 0, -1) if width % n == 0)
-    small = {"hidden_size": width, "num_attention_heads": heads, "intermediate_size": 4 * width}
-    return type(config)(**config.to_dict() | small)
-
-
 def sample_words(logits: Tensor, draws: Tensor) -> Tensor:
     """One word from each row's softmax, [rows]; integer sums, so that a GPU repeats itself too.
 
@@ -335,8 +381,3 @@ def sample_words(logits: Tensor, draws: Tensor) -> Tensor:
     masses = (logits.softmax(-1) * 2.0**30).int().cumsum(-1, dtype=torch.int32)
     targets = (draws.double() * masses[:, -1]).int()
     return torch.searchsorted(masses, targets[:, None], right=True)[:, 0]
-
-
-def _logits(head: nn.Module, hidden: Tensor, inputs: dict[str, Tensor]) -> Tensor:
-    """Scores of all pieces at the predicted positions, [predicted, pieces] float32."""
-    return head(hidden.flatten(0, 1)[inputs["positions"]]).float()

@@ -5,9 +5,9 @@ hold segments of (almost) one length, cut to the shortest, so that nothing is pa
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import islice, pairwise
+from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -22,8 +22,7 @@ from onelayer.text.corpus.articles import BATCH, tokens
 COLUMNS = {"ids": pa.list_(pa.int32()), "held_out": pa.bool_(), "articles": pa.list_(pa.int16())}
 
 
-@dataclass(frozen=True)
-class EncodedArticles:
+class EncodedArticles(NamedTuple):
     """The articles of a corpus as word ids."""
 
     ids: np.ndarray  # all articles one after the other, without special pieces, [tokens] int32
@@ -74,8 +73,7 @@ def read_encoded(path: Path, pieces: Sequence[str]) -> EncodedArticles:
     )
 
 
-@dataclass(frozen=True)
-class Segments:
+class Segments(NamedTuple):
     """Pieces of articles."""
 
     name: str  # `training` or `held-out`, under which their masks are drawn
@@ -104,23 +102,19 @@ def segment(encoded: EncodedArticles, held_out: bool, longest: int) -> Segments:
     parts = [part for part in parts if len(part) >= 2]
     kind = "held-out" if held_out else "training"
     if not parts:
-        raise OnelayerError(
-            f"pretraining.text.held_out_share: no {kind} article of two words or more is left of "
-            f"{len(encoded.held_out)}"
-        )
-    ends = np.isin(encoded.ids, encoded.sentence_ends)
+        found = f"no {kind} article of two words or more is left of {len(encoded.held_out)}"
+        raise OnelayerError(f"pretraining.text.held_out_share: {found}")
+    ends, middles = np.isin(encoded.ids, encoded.sentence_ends), []
+    for part in parts:
+        begin = np.flatnonzero(ends[part[:-1]]) + 1  # where sentences begin
+        middle = begin[np.abs(begin - len(part) / 2).argmin()] if len(begin) else len(part) // 2
+        middles.append(int(middle))
     ids = encoded.ids[np.concatenate(parts)].astype(np.int64)
     starts = np.cumsum([0] + [len(part) for part in parts])
-    return Segments(kind, ids, starts, np.array([_middle(ends[part]) for part in parts]))
+    return Segments(kind, ids, starts, np.array(middles))
 
 
-def _middle(ends: np.ndarray) -> int:
-    starts = np.flatnonzero(ends[:-1]) + 1
-    return int(starts[np.abs(starts - len(ends) / 2).argmin()]) if len(starts) else len(ends) // 2
-
-
-@dataclass(frozen=True)
-class Batch:
+class Batch(NamedTuple):
     """Which segments are read together, and when."""
 
     rows: np.ndarray  # the segments, [rows]
@@ -135,14 +129,17 @@ def plan_batches(
 ) -> list[Batch]:
     """All batches until the budget (tokens seen), each epoch in a new order.
 
-    A batch has at most `batch_tokens`, but at least one segment; `special` pieces are added to
-    each segment.
+    A batch has at most `batch_tokens`, but at least one segment, each with `special` more pieces.
     """
-    plan: list[Batch] = []
-    epoch = before = 0
+    plan, epoch, before = [], 0, 0
     while before < budget:
         rng = generator("order of segments", seed, epoch)
-        groups = _group_by_length(segments.lengths, batch_tokens, special, rng)
+        # Segments of similar length together, each in exactly one group; ties in random order.
+        order = np.lexsort((rng.random(len(segments.lengths)), segments.lengths))
+        lengths, edges = segments.lengths[order] + special, [0]
+        while edges[-1] < len(order):
+            edges.append(edges[-1] + max(1, batch_tokens // int(lengths[edges[-1]])))
+        groups = np.split(order, edges[1:-1])
         for place in rng.permutation(len(groups)):
             if before >= budget:
                 break
@@ -152,15 +149,3 @@ def plan_batches(
             before = after
         epoch += 1
     return plan
-
-
-def _group_by_length(
-    lengths: np.ndarray, batch_tokens: int, special: int, rng: np.random.Generator
-) -> list[np.ndarray]:
-    """Segments of similar length together, each in exactly one group; ties in random order."""
-    order = np.lexsort((rng.random(len(lengths)), lengths))
-    edges = [0]
-    while edges[-1] < len(order):
-        shortest = int(lengths[order[edges[-1]]]) + special
-        edges.append(min(len(order), edges[-1] + max(1, batch_tokens // shortest)))
-    return [order[first:last] for first, last in pairwise(edges)]

@@ -31,9 +31,7 @@ HELD_OUT_BATCH = 1024
 HELD_OUT_SEED = 0  # of which inputs are read, whatever the training's seed
 
 
-def read_task(
-    text: Path, vocabulary: Path, settings: OneTraining
-) -> tuple[Objective, Segments, Segments]:
+def read_task(text: Path, vocabulary: Path, settings: OneTraining) -> tuple:
     """A freshly initialised objective, its training text and its held-out text."""
     pieces = pd.read_parquet(vocabulary)
     encoded = read_encoded(text, pieces["piece"])
@@ -75,34 +73,46 @@ def train(
 ) -> pd.DataFrame:
     """Train a freshly initialised objective until the budget is reached.
 
-    A training of the same identity goes on from its checkpoint.
+    A training of the same identity goes on from its checkpoint. Raises `OnelayerError` if gradients
+    are not finite any more.
 
-    Returns:
-        One row per point: `tokens` seen, `split` (training or held-out), `quantity`, `value`.
-        Held-out text is read before and after, the same of it under the same masks whatever seed,
-        batch and width; its `below_unigram` says whether the model has learned: how far its loss
-        lies below that of the words' frequencies (nats a word).
-
-    Raises:
-        OnelayerError: gradients are not finite any more.
+    Returns one row per point: `tokens` seen, `split` (training or held-out), `quantity`, `value`.
+    Held-out text is read before and after, the same of it under the same masks whatever seed,
+    batch and width; its `below_unigram` says whether the model has learned: how far its loss lies
+    below that of the words' frequencies (nats a word).
     """
     torch.use_deterministic_algorithms(True)
     # No result depends on memory that nobody wrote; filling it costs a tenth of the time.
     torch.utils.deterministic.fill_uninitialized_memory = False
     objective.model.to(execution.device).train()
-    run = Training(objective, _adamw(objective.model, settings.optimizer))
+    how, parameters = settings.optimizer, list(objective.model.parameters())
+    groups = [
+        {"params": [p for p in parameters if p.ndim > 1], "weight_decay": how.weight_decay},
+        {"params": [p for p in parameters if p.ndim <= 1], "weight_decay": 0.0},
+    ]
+    # Fused: the output layer's moments are read and written once an update.
+    adamw = torch.optim.AdamW(groups, how.learning_rate, (how.beta_1, how.beta_2), fused=True)
+    run = Training(objective, adamw)
     _resume(run, execution.checkpoint, execution.device)
-    how = settings.batch_tokens, objective.special, objective.seed
-    plan = plan_batches(training_text, settings.tokens, *how)
-    how = HELD_OUT_BATCH, objective.special, HELD_OUT_SEED
-    held_out = plan_batches(held_out_text, settings.held_out_tokens, *how)
+    read = settings.batch_tokens, objective.special, objective.seed
+    plan = plan_batches(training_text, settings.tokens, *read)
+    read = HELD_OUT_BATCH, objective.special, HELD_OUT_SEED
+    held_out = plan_batches(held_out_text, settings.held_out_tokens, *read)
     if not run.steps:
         _measure_held_out(run, held_out_text, held_out, 0, execution.device)
     spacing = settings.tokens / HISTORY_POINTS
     for batch in execution.progress(plan[run.steps :], unit="batch"):
-        rate = learning_rate(batch.before, settings.tokens, settings.optimizer)
-        losses = _losses(run.objective, training_text, batch, execution.device)
-        _update(run, losses, rate, settings.optimizer.most_norm)
+        losses = _losses(objective, training_text, batch, execution.device)
+        adamw.zero_grad()
+        losses["loss"].backward()
+        losses["norm"] = nn.utils.clip_grad_norm_(parameters, how.most_norm)
+        for group in adamw.param_groups:
+            group["lr"] = learning_rate(batch.before, settings.tokens, how)
+        adamw.step()
+        for name, value in losses.items():
+            run.recent[name] = run.recent[name] + value.detach().double()
+        run.recent["batches"] += 1
+        run.steps += 1
         if batch is plan[-1] or int(batch.after / spacing) > int(batch.before / spacing):
             _note_recent(run, batch.after)
         execution.checkpoint.write_if_due(lambda: _state(run), run.steps)
@@ -124,35 +134,17 @@ def _losses(objective: Objective, text: Segments, batch: Batch, device: str) -> 
     return objective.losses({name: to_device(array, device) for name, array in arrays.items()})
 
 
-def _update(run: Training, losses: dict[str, Tensor], rate: float, most_norm: float) -> None:
-    run.optimizer.zero_grad(set_to_none=True)
-    losses["loss"].backward()
-    norm = nn.utils.clip_grad_norm_(run.objective.model.parameters(), most_norm)
-    for group in run.optimizer.param_groups:
-        group["lr"] = rate
-    run.optimizer.step()
-    for name, value in (losses | {"norm": norm}).items():
-        run.recent[name] = run.recent[name] + value.detach().double()
-    run.recent["batches"] += 1
-    run.steps += 1
-
-
 def _note_recent(run: Training, tokens: int) -> None:
-    """Write down mean training losses since the last point."""
     count, norm = float(run.recent.pop("batches")), float(run.recent.pop("norm"))
     if not math.isfinite(norm):
-        raise OnelayerError(
-            f"gradients are not finite within {tokens} tokens; "
-            "lower pretraining.optimizer.learning_rate"
-        )
+        hint = "lower pretraining.optimizer.learning_rate"
+        raise OnelayerError(f"gradients are not finite within {tokens} tokens; {hint}")
     for name, total in run.recent.items():
         run.history[tokens, "training", name] = float(total) / count
     run.recent.clear()
 
 
-def _measure_held_out(
-    run: Training, text: Segments, batches: list[Batch], tokens: int, device: str
-) -> None:
+def _measure_held_out(run, text: Segments, batches, tokens: int, device: str) -> None:
     """Write down mean losses on held-out text; a batch without a word behind a mask has no mean."""
     run.objective.model.eval()
     with torch.inference_mode():
@@ -161,17 +153,6 @@ def _measure_held_out(
     for name in losses[0]:
         mean = torch.stack([of_batch[name].double() for of_batch in losses]).nanmean()
         run.history[tokens, "held-out", name] = float(mean)
-
-
-def _adamw(model: nn.Module, settings: AdamWSettings) -> torch.optim.AdamW:
-    parameters = list(model.parameters())
-    groups = [
-        {"params": [p for p in parameters if p.ndim > 1], "weight_decay": settings.weight_decay},
-        {"params": [p for p in parameters if p.ndim <= 1], "weight_decay": 0.0},
-    ]
-    # Fused: the output layer's moments are read and written once an update.
-    betas = settings.beta_1, settings.beta_2
-    return torch.optim.AdamW(groups, lr=settings.learning_rate, betas=betas, fused=True)
 
 
 def _state(run: Training) -> dict[str, Tensor]:

@@ -32,10 +32,9 @@ def build_vocabulary(texts: Iterable[str], settings: TextSettings) -> pd.DataFra
         documents.update(set(words))
     frequent = [word for word, n in documents.items() if n >= settings.min_documents]
     if not frequent:
-        raise OnelayerError(
-            f"pretraining.text.min_documents: {settings.min_documents}; no word is used by so "
-            f"many articles, the commonest by {max(documents.values(), default=0)}"
-        )
+        most = max(documents.values(), default=0)
+        found = f"no word is used by so many articles, the commonest by {most}"
+        raise OnelayerError(f"pretraining.text.min_documents: {settings.min_documents}; {found}")
     frequent.sort(key=lambda word: (-occurrences[word], word))
     pieces = [*SPECIAL, *frequent[: settings.most_words]]
     shares = [documents[piece] / count for piece in pieces]
@@ -54,9 +53,8 @@ def word_level_tokenizer(pieces: Sequence[str]) -> Tokenizer:
     tokenizer = Tokenizer(WordLevel(ids, unk_token=UNK))
     tokenizer.add_special_tokens(list(SPECIAL))
     tokenizer.normalizer = normalizers.Lowercase()
-    tokenizer.pre_tokenizer = pre_tokenizers.Split(
-        Regex(r"\w+|[^\w\s]"), behavior="removed", invert=True
-    )
+    word = Regex(r"\w+|[^\w\s]")
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(word, behavior="removed", invert=True)
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]",
         pair="[CLS] $A [SEP] $B:1 [SEP]:1",
