@@ -160,8 +160,9 @@ def compare_checkpoints(
         OnelayerError: a checkpoint cannot be probed, or the run has no topics of the corpus.
     """
     started, device = time.monotonic(), resolve_device(device)
-    kept = _topics_of_run(results / "topics" / corpus)
-    kept = kept[kept["overlap"] == overlap]
+    if not (path := results / "topics" / corpus / "kept_words.parquet").is_file():
+        raise OnelayerError(f"{path.parent}: no topics here; snakemake {path}")
+    kept = pd.read_parquet(path).query("overlap == @overlap")
     drawn = AttentionProbeSettings(
         documents=documents, max_tokens=MAX_TOKENS, reference_length=REFERENCE_LENGTH, seed=0
     )
@@ -193,13 +194,6 @@ def compare_checkpoints(
     (to / "reading.html").write_text(page(template, chosen, kept, shown), encoding="utf-8")
     took = f"{time.monotonic() - started:.0f} s, at most {_memory():.1f} GiB of memory"
     return f"{described(rows)}\n\n{to / 'reading.html'} ({took})"
-
-
-def _topics_of_run(topics: Path) -> pd.DataFrame:
-    """Kept words of a run."""
-    if not (path := topics / "kept_words.parquet").is_file():
-        raise OnelayerError(f"{topics}: no topics here; snakemake {path}")
-    return pd.read_parquet(path)
 
 
 def _memory() -> float:

@@ -36,7 +36,7 @@ from onelayer.text.models.checkpoints import (
     word_embeddings,
 )
 from onelayer.text.models.tokenizer import encode, piece_ids
-from onelayer.topic_structure.wikipedia.ratio import EDGES, meets
+from onelayer.topic_structure.wikipedia.ratio import EDGES, meets, over
 
 # Attention between places, [T, T] of [L, H, T, T]; the paper takes the mean. In float32 its sums
 # err by as much as random models differ.
@@ -202,16 +202,10 @@ def probe(
     rows = dict(zip(names, map(np.concatenate, zip(*parts, strict=True)), strict=True))
     for column, categories in (("document", ids), ("first", words), ("second", words)):
         rows[column] = pd.Categorical.from_codes(rows[column], list(map(str, categories)))
-    return pd.DataFrame(rows), _ratios_of_heads(heads, classes)
-
-
-def _ratios_of_heads(sums: np.ndarray, pairs: np.ndarray) -> pd.DataFrame:
-    """Rows `layer`, `head`, `ratio` of sums [L, H, 2] of so many pairs [2]."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        means = sums / pairs
-        ratios = means[..., 0] / means[..., 1]
-    rows = [(layer + 1, head + 1, ratio) for (layer, head), ratio in np.ndenumerate(ratios)]
-    return pd.DataFrame(rows, columns=["layer", "head", "ratio"])
+        ratios = over(heads / classes)
+    of_heads = [(layer + 1, head + 1, ratio) for (layer, head), ratio in np.ndenumerate(ratios)]
+    return pd.DataFrame(rows), pd.DataFrame(of_heads, columns=["layer", "head", "ratio"])
 
 
 def embed(model: PreTrainedModel, tokenizer: Tokenizer, words: Iterable[str]) -> pd.DataFrame:
