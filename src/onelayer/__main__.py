@@ -32,6 +32,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     probe.add_argument("--overlap", choices=overlaps, default="disjoint", help="of the topics")
     probe.add_argument("--documents", type=_documents, default=1000, help="default: %(default)s")
     probe.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
+    batches = {"type": int, "choices": range(1, 1025), "metavar": "N", "default": 1}
+    probe.add_argument("--batch", **batches, help="texts a pass (a CPU gains nothing); default: 1")
     probe.add_argument("--results", **folder | {"help": "a run that has topics; default: results"})
     to = "where the results go; default: runs/probe/NAME+NAME"
     probe.add_argument("--to", type=Path, help=to)

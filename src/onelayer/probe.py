@@ -63,6 +63,7 @@ def probe_topic_structure(
     *,
     max_tokens: int = 128,
     uncertainty: UncertaintySettings = USUAL,
+    batch: int = 1,
     progress: Progress = silent,
 ) -> pd.DataFrame:
     """Whether words of one topic attend to each other more, and have more similar embeddings.
@@ -74,6 +75,7 @@ def probe_topic_structure(
             `results/topics/<corpus>/kept_words.parquet`. A word that is several pieces in the
             tokenizer is left out; of words that are one and the same piece the first is taken.
         max_tokens: texts are cut after the last whole word that fits.
+        batch: texts a forward pass.
 
     Returns:
         A row for each quantity (and `overlap`, `threshold`): `value`, its 95% interval `low`,
@@ -103,7 +105,7 @@ def probe_topic_structure(
         labels = label_words(kept, vocabulary, pieces)
         encoded = encode_texts(tokenizer, texts, labels.words, max_tokens)
         of = range(len(texts)), labels.words, topic_bits(labels.topics[0]), REFERENCE_LENGTH
-        pairs, heads = probe(model, encoded, *of, progress=progress)
+        pairs, heads = probe(model, encoded, *of, progress=progress, batch=batch)
         vectors = [embed(model, tokenizer, labels.words)]
         measured = [
             measure_attention(pairs, [pairs["mean"]], labels, uncertainty),
@@ -143,6 +145,7 @@ def compare_checkpoints(
     overlap: str = "disjoint",
     documents: int = 1000,
     device: str = "auto",
+    batch: int = 1,
     progress: Progress = silent,
 ) -> str:
     """Probe checkpoints, each beside its architecture with random weights, with a run's topics.
@@ -157,8 +160,9 @@ def compare_checkpoints(
         OnelayerError: a checkpoint cannot be probed, or the run has no topics of the corpus.
     """
     started, device = time.monotonic(), resolve_device(device)
-    kept = _topics_of_run(results / "topics" / corpus)
-    kept = kept[kept["overlap"] == overlap]
+    if not (path := results / "topics" / corpus / "kept_words.parquet").is_file():
+        raise OnelayerError(f"{path.parent}: no topics here; snakemake {path}")
+    kept = pd.read_parquet(path).query("overlap == @overlap")
     drawn = AttentionProbeSettings(
         documents=documents, max_tokens=MAX_TOKENS, reference_length=REFERENCE_LENGTH, seed=0
     )
@@ -178,7 +182,8 @@ def compare_checkpoints(
             of, title = list(articles["text"]), f"{name}, {weights}"
             read = int(min(MAX_TOKENS, longest_text(model)))
             bar = functools.partial(progress, desc=title)
-            found = probe_topic_structure(model, tokenizer, of, kept, max_tokens=read, progress=bar)
+            how = {"max_tokens": read, "batch": batch, "progress": bar}
+            found = probe_topic_structure(model, tokenizer, of, kept, **how)
             tables.append(found.assign(model=name, weights=weights))
             heads = found[found["quantity"] == HEAD].rename(columns={"value": "ratio"})
             shown.append(shown_model(title, model, tokenizer, heads, chosen))
@@ -189,13 +194,6 @@ def compare_checkpoints(
     (to / "reading.html").write_text(page(template, chosen, kept, shown), encoding="utf-8")
     took = f"{time.monotonic() - started:.0f} s, at most {_memory():.1f} GiB of memory"
     return f"{described(rows)}\n\n{to / 'reading.html'} ({took})"
-
-
-def _topics_of_run(topics: Path) -> pd.DataFrame:
-    """Kept words of a run."""
-    if not (path := topics / "kept_words.parquet").is_file():
-        raise OnelayerError(f"{topics}: no topics here; snakemake {path}")
-    return pd.read_parquet(path)
 
 
 def _memory() -> float:

@@ -73,11 +73,12 @@ def tiny(tmp_path_factory) -> Path:
     return save_tiny(tmp_path_factory.mktemp("tiny") / "model")
 
 
-def probed(folder: Path, texts: list[str] = TEXTS) -> tuple[pd.DataFrame, Labels]:
+def probed(folder: Path, texts: list[str] = TEXTS, batch: int = 1) -> tuple[pd.DataFrame, Labels]:
     model, tokenizer = load_checkpoint(folder), load_tokenizer(folder)
     labels = label_words(KEPT, VOCABULARY, piece_ids(tokenizer, WORDS))
     given = range(len(texts)), labels.words, topic_bits(labels.topics[0]), 100
-    return probe(model, encode_texts(tokenizer, texts, labels.words, 64), *given)[0], labels
+    encoded = encode_texts(tokenizer, texts, labels.words, 64)
+    return probe(model, encoded, *given, batch=batch)[0], labels
 
 
 def test_random_weights_have_ratio_one(tmp_path, tiny):
@@ -122,6 +123,13 @@ def test_a_model_of_topics_attends_within_them_and_beyond_its_null(tiny, monkeyp
     rows, labels = probed(tiny)
     row = measure_attention(rows, [rows["mean"]], labels, FEW).set_index("quantity").loc[ATTENTION]
     assert 1.9 < row["value"] < 2.1 and row["low"] > 1.5 and row["p"] < 0.2
+
+
+@pytest.mark.parametrize("family", ["bert", "gpt2", "roberta"])
+def test_texts_read_in_batches_give_what_each_gives_alone(family, tmp_path):
+    folder = save_tiny(tmp_path / family, family)
+    (alone, _), (together, _) = (probed(folder, batch=batch) for batch in (1, 7))
+    pd.testing.assert_frame_equal(alone, together, rtol=1e-5, atol=0)
 
 
 def test_a_causal_model_is_seen_from_its_weights(tmp_path):

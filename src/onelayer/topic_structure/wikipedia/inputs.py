@@ -6,7 +6,7 @@ has the topic that it was drawn from: there the ratio is the theory's own contra
 generating topic over all pairs of two.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -56,12 +56,21 @@ def measure_inputs(
     labels = label_words(kept, vocabulary, pieces)
     index = np.full(max(*pieces.values(), *(ids.max() for ids, _ in inputs)) + 1, -1)
     index[[pieces[word] for word in labels.words]] = range(len(labels.words))
-    texts = [_text(ids, of, index) for ids, of in inputs]
+    texts = []
+    for ids, of in inputs:
+        places = np.flatnonzero(index[ids] >= 0)
+        read = [CLS_ID, *ids.tolist(), SEP_ID]
+        texts.append(Text(read, places + 1, index[ids][places], of[places]))
     given = range(len(inputs)), labels.words, topic_bits(labels.topics[0]), reference_length
     tables = [probe(model, texts, *given, progress=progress)[0] for model in models]
     rows, weights = tables[0], [one["mean"].to_numpy() for one in tables]
     if drawn:
-        pairs, null = Pairs.read(rows, weights, labels.words), _shuffled(texts, uncertainty)
+        rng, null = generator("shuffled topics", uncertainty.seed), []
+        for _ in range(uncertainty.permutations):
+            topics = [rng.permutation(text.parts) for text in texts]
+            parts = zip(topics, (text.pairs for text in texts), strict=True)
+            null.append(np.concatenate([of[a] == of[b] for of, (a, b) in parts]))
+        pairs = Pairs.read(rows, weights, labels.words)
         of = rows["together"].to_numpy(), null, labels.variants[0], uncertainty, seeds
         return measure_classes(pairs, *of).assign(probed=DRAWN)
     measured = []
@@ -71,18 +80,3 @@ def measure_inputs(
             part = measure_attention(*chosen, labels, uncertainty, seeds)
             measured.append(part.assign(probed=probed))
     return pd.concat(measured, ignore_index=True)
-
-
-def _text(ids: np.ndarray, articles: np.ndarray, index: np.ndarray) -> Text:
-    places = np.flatnonzero(index[ids] >= 0)
-    words = index[ids][places]
-    return Text([CLS_ID, *ids.tolist(), SEP_ID], places + 1, words, articles[places])
-
-
-def _shuffled(texts: Sequence[Text], settings: UncertaintySettings) -> Iterator[np.ndarray]:
-    """Which pairs are of one topic after the topics of each text are shuffled, bool [rows]."""
-    rng, pairs = generator("shuffled topics", settings.seed), [text.pairs for text in texts]
-    for _ in range(settings.permutations):
-        parts = [rng.permutation(text.parts) for text in texts]
-        same = [of[a] == of[b] for of, (a, b) in zip(parts, pairs, strict=True)]
-        yield np.concatenate(same)

@@ -73,7 +73,7 @@ def summary(draws: Draws) -> dict[str, float]:
 
     Returns:
         `value`, `low`, `high`, `n`; of the null `null` (mean), `null_low`, `null_high` (95% of it),
-        `z` and `p` (one-sided).
+        `z` and `p` (one-sided; of these topics: that others might be fitted is no part of it).
     """
     value, low, high = interval_over_seeds(draws)
     row = {"value": value, "low": low, "high": high, "n": draws.n}

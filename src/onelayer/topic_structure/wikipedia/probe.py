@@ -13,7 +13,7 @@ attention no other token is worth.
 Shapes: L layers, H heads, T tokens, C places of words of topics, P pairs of them.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,9 +28,15 @@ from onelayer.errors import OnelayerError
 from onelayer.seeds import generator
 from onelayer.settings.probe import AttentionProbeSettings
 from onelayer.text.corpus.articles import COLUMNS
-from onelayer.text.models.checkpoints import forward, longest_text, word_embeddings
+from onelayer.text.models.checkpoints import (
+    ROW_SUM_TOLERANCE,
+    forward,
+    longest_text,
+    reader,
+    word_embeddings,
+)
 from onelayer.text.models.tokenizer import encode, piece_ids
-from onelayer.topic_structure.wikipedia.ratio import EDGES, meets
+from onelayer.topic_structure.wikipedia.ratio import EDGES, meets, over
 
 # Attention between places, [T, T] of [L, H, T, T]; the paper takes the mean. In float32 its sums
 # err by as much as random models differ.
@@ -99,6 +105,38 @@ def check_length(model: PreTrainedModel, max_tokens: int) -> None:
         )
 
 
+def attention_of(
+    model: PreTrainedModel, texts: Sequence[Text], batch: int = 1
+) -> Iterator[tuple[int, torch.Tensor]]:
+    """Attention [L, H, T, T] of each text that holds two different words, behind its place.
+
+    A batch is of texts of like length, padded at their ends and masked.
+    """
+    read = [place for place, text in enumerate(texts) if len(set(text.words.tolist())) > 1]
+    if batch == 1:
+        yield from ((place, forward(model, texts[place].ids)) for place in read)
+        return
+    read.sort(key=lambda place: len(texts[place].ids))
+    for start in range(0, len(read), batch):
+        places = read[start : start + batch]
+        rows = [torch.tensor(texts[place].ids) for place in places]
+        ids, mask = (
+            torch.nn.utils.rnn.pad_sequence(of, batch_first=True).to(model.device)
+            for of in (rows, [torch.ones_like(row) for row in rows])
+        )
+        with torch.inference_mode():
+            given = reader(model)(input_ids=ids, attention_mask=mask, output_attentions=True)
+        for at, (place, row) in enumerate(zip(places, rows, strict=True)):
+            T = len(row)
+            one = torch.stack([layer[at, :, :T, :T].float() for layer in given["attentions"]])
+            most = max(ROW_SUM_TOLERANCE, torch.finfo(model.dtype).eps)
+            if not (one.sum(dim=-1) - 1).abs().max() <= most:
+                raise OnelayerError(
+                    f"{type(model).__name__} attends to padding; --batch 1 reads it"
+                )
+            yield place, one
+
+
 def probe(
     model: PreTrainedModel,
     texts: Sequence[Text],
@@ -108,6 +146,7 @@ def probe(
     reference_length: int,
     pooled: Sequence[str] = ("mean",),
     progress: Callable[..., Iterable] = lambda items, **_: items,
+    batch: int = 1,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The one loop that probes: articles or inputs, any checkpoint, any device.
 
@@ -116,6 +155,7 @@ def probe(
         words: the W words that `Text.words` counts.
         bits: `topic_bits` of the words, for the ratios of single heads.
         pooled: names of `POOLED`.
+        batch: texts a forward pass; by more than one, weights move by rounding.
 
     Returns:
         Rows `document`, `first`, `second` (categories), `distance` (place in `EDGES`), `keys`,
@@ -128,11 +168,10 @@ def probe(
     """
     causal, parts, heads, classes = None, [], 0.0, np.zeros(2)
     has_topic = bits.any(axis=0)
-    for document, text in enumerate(progress(texts, total=len(ids), unit="text")):
+    read = attention_of(model, texts, batch)
+    for document, attention in progress(read, total=len(ids), unit="text"):
+        text = texts[document]
         a, b = text.pairs
-        if not len(a):
-            continue
-        attention = forward(model, text.ids)  # [L, H, T, T]
         if causal is None:
             causal = not attention.triu(1).any().item()
         if causal:
@@ -158,20 +197,15 @@ def probe(
         classes += by_class.sum(axis=0)
     if not parts:
         raise OnelayerError(f"none of {len(ids)} texts holds two different words of any topic")
+    parts.sort(key=lambda columns: columns[0][:1].tolist())  # texts in their order again
     names = ["document", "first", "second", "distance", "keys", "together", *pooled]
     rows = dict(zip(names, map(np.concatenate, zip(*parts, strict=True)), strict=True))
     for column, categories in (("document", ids), ("first", words), ("second", words)):
         rows[column] = pd.Categorical.from_codes(rows[column], list(map(str, categories)))
-    return pd.DataFrame(rows), _ratios_of_heads(heads, classes)
-
-
-def _ratios_of_heads(sums: np.ndarray, pairs: np.ndarray) -> pd.DataFrame:
-    """Rows `layer`, `head`, `ratio` of sums [L, H, 2] of so many pairs [2]."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        means = sums / pairs
-        ratios = means[..., 0] / means[..., 1]
-    rows = [(layer + 1, head + 1, ratio) for (layer, head), ratio in np.ndenumerate(ratios)]
-    return pd.DataFrame(rows, columns=["layer", "head", "ratio"])
+        ratios = over(heads / classes)
+    of_heads = [(layer + 1, head + 1, ratio) for (layer, head), ratio in np.ndenumerate(ratios)]
+    return pd.DataFrame(rows), pd.DataFrame(of_heads, columns=["layer", "head", "ratio"])
 
 
 def embed(model: PreTrainedModel, tokenizer: Tokenizer, words: Iterable[str]) -> pd.DataFrame:
