@@ -1,6 +1,6 @@
 # Tian, Wang, Chen & Du (2023), Scan and Snap: simulations, and a language model.
 scan_snap = settings.scan_snap
-text_trainings = [f"language_model/{one.name}" for one in scan_snap.language_model.trainings]
+text_trainings = [one.name for one in scan_snap.language_model.trainings]
 
 
 rule simulate_scan_snap:
@@ -42,7 +42,7 @@ rule train_text_model:
     benchmark:
         "results/benchmarks/train_text_model/{training}.tsv"
     wildcard_constraints:
-        training="|".join(one.name for one in scan_snap.language_model.trainings),
+        training="|".join(text_trainings),
     priority: 1
     conda:
         "../../envs/onelayer.yaml"
@@ -61,44 +61,87 @@ rule train_text_model:
         "../../scripts/train_text_model.py"
 
 
-# By table: what it is made of, and the caption of its figure; scripts/show_<table>.py makes both.
-SCAN_SNAP = "results/scan_snap/{name}.{kind}"
-SHOWN = {
-    "scan": expand(SCAN_SNAP, name=["scan", "rest"], kind="parquet"),
-    "entropy_sweep": expand(SCAN_SNAP, name="entropy_sweep", kind="parquet"),
-    "phase_transition": expand(SCAN_SNAP, name="transition", kind="parquet"),
-    "text": expand(SCAN_SNAP, name=text_trainings, kind=["parquet", "npz"]),
-}
-CAPTIONS = {
-    "scan": "Attention of one sequence class over training (Fig. 4): common tokens lose, distinct "
-    "tokens gain in the order of their frequency, then attention comes to rest; beside slower and "
-    "frozen decoders.",
-    "entropy_sweep": "Entropy of attention on a class's distinct tokens against lr_Y/lr_Z (Fig. "
-    "6), ours and the published values.",
-    "phase_transition": "When attention stops gathering speed, against both learning rates, and "
-    "how that time scales where they are small.",
-    "text": "Attention of a one-layer transformer trained on text (Fig. 7): maps of one held-out "
-    "sequence, entropy over training, and attention by token frequency.",
-}
-
-
-rule show_scan_snap:
+rule show_scan:
     input:
-        lambda w: SHOWN[w.shown],
+        expand("results/scan_snap/{name}.parquet", name=["scan", "rest"]),
     output:
-        table=table("scan_snap/{shown}"),
-        figure=figure("scan_snap/{shown}"),
+        table=table("scan_snap/scan"),
+        figure=figure("scan_snap/scan"),
     log:
-        "results/logs/show_scan_snap/{shown}.log",
-    wildcard_constraints:
-        shown="|".join(SHOWN),
+        "results/logs/show_scan.log",
+    localrule: True
+    conda:
+        "../../envs/onelayer.yaml"
+    params:
+        settings=dump(scan_snap),
+        code=code("show_scan"),
+        caption="Attention of one sequence class over training (Fig. 4): common tokens lose, "
+        "distinct tokens gain in the order of their frequency, then attention comes to rest; "
+        "beside slower and frozen decoders.",
+    script:
+        "../../scripts/show_scan.py"
+
+
+rule show_entropy_sweep:
+    input:
+        "results/scan_snap/entropy_sweep.parquet",
+    output:
+        table=table("scan_snap/entropy_sweep"),
+        figure=figure("scan_snap/entropy_sweep"),
+    log:
+        "results/logs/show_entropy_sweep.log",
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
     params:
         settings=dump(scan_snap),
         published=repository_file("reference/scan_snap_figure6.csv"),
-        code=lambda w: code(f"show_{w.shown}"),
-        caption=lambda w: CAPTIONS[w.shown],
+        code=code("show_entropy_sweep"),
+        caption="Entropy of attention on a class's distinct tokens against lr_Y/lr_Z (Fig. 6), "
+        "ours and the published values.",
     script:
-        "../../scripts/show_{wildcards.shown}.py"
+        "../../scripts/show_entropy_sweep.py"
+
+
+rule show_phase_transition:
+    input:
+        "results/scan_snap/transition.parquet",
+    output:
+        table=table("scan_snap/phase_transition"),
+        figure=figure("scan_snap/phase_transition"),
+    log:
+        "results/logs/show_phase_transition.log",
+    localrule: True
+    conda:
+        "../../envs/onelayer.yaml"
+    params:
+        settings=dump(scan_snap),
+        code=code("show_phase_transition"),
+        caption="When attention stops gathering speed, against both learning rates, and how that "
+        "time scales where they are small.",
+    script:
+        "../../scripts/show_phase_transition.py"
+
+
+rule show_text:
+    input:
+        expand(
+            "results/scan_snap/language_model/{training}.{kind}",
+            training=text_trainings,
+            kind=["parquet", "npz"],
+        ),
+    output:
+        table=table("scan_snap/text"),
+        figure=figure("scan_snap/text"),
+    log:
+        "results/logs/show_text.log",
+    localrule: True
+    conda:
+        "../../envs/onelayer.yaml"
+    params:
+        settings=dump(scan_snap),
+        code=code("show_text"),
+        caption="Attention of a one-layer transformer trained on text (Fig. 7): maps of one "
+        "held-out sequence, entropy over training, and attention by token frequency.",
+    script:
+        "../../scripts/show_text.py"
