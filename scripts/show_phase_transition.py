@@ -19,7 +19,8 @@ NOTES = [
     "its 95% interval (Student's t).",
     "In the limit of small rates training is a flow, whose exponents add up to -1: time alone "
     "fixes the sum. momentum_delay: m / (1 - m) iterations over the time. Where it is near 1, as "
-    "at the rates of the figure, exponents measure that delay: claims are judged at the smallest.",
+    "at the rates of the figure, exponents measure that delay, too: claims are judged at those and "
+    "at the smallest.",
 ]
 
 

@@ -12,7 +12,7 @@ from onelayer.scan_snap.measures import over_runs, scan_measures, trajectories, 
 # Between which numbers lie by definition.
 ENDS = {"common_mass_change": (-1, 1), "gain_spearman": (-1, 1), "drop_spearman": (-1, 1)}
 ENDS |= {"gain_of_most_frequent": (0,), "gain_of_rarest": (0,), "way_after": (0,)}
-ENDS["largest_attention"] = (0, 1)
+ENDS |= {"largest_attention": (0, 1), "largest_attention_after": (0, 1)}
 NOTES = [
     "c is attention c_{l|n}: what sequences with the next token n give to token l. 'scan' is the "
     "paper's: Y and Z start at 0. 'rest' starts at random values, so that attention moves under a "
@@ -21,7 +21,8 @@ NOTES = [
     "'over control' is the fastest decoder's minus this one's, seed by seed.",
     "gain: c(end) / c(0). drop: the time at which a distinct token's c is 1% below its largest so "
     "far; those that never drop tie. spearman: rank correlation with P(l) over distinct tokens. "
-    "way_after: how far c goes after the figure's iterations, over how far before (l1).",
+    "way_after: how far c goes after the figure's iterations, over how far before (l1). "
+    "largest_attention_after: in the end, as far as the run is continued.",
     "slowing_down: log10 of the top token's speed at the run's own transition, where c moves "
     "fastest, over its speed half of the figure's iterations later; entropy_slowing_down, of the "
     "entropy, is sounder: a top token that loses its attention slows down without rest.",
@@ -41,7 +42,7 @@ def table(simulated: dict[str, pd.DataFrame], iterations: dict[str, int]) -> pd.
         }
         for rate, measures in of.items():
             if rate != max(of):
-                for name in ("slowing_down", "entropy_slowing_down"):
+                for name in ("slowing_down", "entropy_slowing_down", "way_after"):
                     measures[f"{name}_over_control"] = of[max(of)][name] - measures[name]
             for quantity, values in measures.items():
                 row = {"simulation": simulation, "lr_Y_multiplier": rate, "quantity": quantity}

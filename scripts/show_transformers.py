@@ -66,11 +66,10 @@ def starts_table(
         row = {"seed": ALL} | claimed | outcomes.over_runs(mean(losses[start]))
         of_start.append(row | untrained[start])
         of_start += rank_rows(runs, {*settings.snapshots, last}, authors)
-        # A rank-one start must stay so at every look, the standard one become so in the end.
-        if start in WEIGHTS:
-            at, one = ({last}, np.nan) if start == "standard" else (looks, 1.0)
-            row = worst(rank_rows(runs, at, authors), 1)[1] | {"quantity": "smallest_top_share"}
-            of_start.append(row | {"published": one} | untrained[start])
+        # A rank-one start must stay so at every look, the others become so in the end.
+        at, one = (looks, 1.0) if start == "rank_one" else ({last}, np.nan)
+        row = worst(rank_rows(runs, at, authors), 1)[1] | {"quantity": "smallest_top_share"}
+        of_start.append(row | {"published": one} | untrained[start])
         rows += [{"initialisation": start} | row for row in of_start]
     for start in ("paper", "paper_canonical"):
         gain = outcomes.over_runs(mean(losses["standard"] - losses[start]))

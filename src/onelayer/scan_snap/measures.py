@@ -87,6 +87,7 @@ def scan_measures(simulated: pd.DataFrame, iterations: int) -> pd.DataFrame:
         "gain_of_most_frequent": gain[:, -1],
         "gain_of_rarest": gain[:, COMMON],
         "largest_attention": end.max(axis=1),
+        "largest_attention_after": c[-1].max(axis=1),
         "slowing_down": slowing_down(scan[..., -1], fastest, lag),
         "entropy_slowing_down": slowing_down(distinct_entropy(scan), fastest, lag),
         "way_after": np.abs(c[-1] - end).sum(axis=1) / np.where(way > 0, way, np.nan),
