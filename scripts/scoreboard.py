@@ -15,8 +15,8 @@ BLUE, RED, GREEN, _, ORANGE, SKY, _ = PALETTE
 COLOURS = [BLUE, SKY, GREEN, ORANGE, RED, "#999999", "#c4c4c4", "#e6e6e6"]
 TITLE = "Every claim of the four papers, published and ours"
 COUNTED = (
-    "Claims by verdict. Printed numbers, theorems and directions are of the papers' own objects; "
-    "stand-ins are other models and texts; of controls (random weights) 'negligible' is expected."
+    "Claims by verdict. Printed numbers, those derived from them, theorems and directions are of "
+    "the papers' own objects; stand-ins are other models, texts and settings; of controls (random weights) 'negligible' is expected."
 )
 NOTES = [
     "Each claim is decided by one row of its table, named in workflow/claims.yaml. 'theory' is a "
