@@ -15,13 +15,15 @@ BLUE, RED, GREEN, _, ORANGE, SKY, _ = PALETTE
 COLOURS = [BLUE, SKY, GREEN, ORANGE, RED, "#999999", "#c4c4c4", "#e6e6e6"]
 TITLE = "Every claim of the four papers, published and ours"
 COUNTED = (
-    "Claims by verdict. Printed numbers, theorems and directions are of the papers' own objects; "
-    "stand-ins are other models and texts; of controls (random weights) 'negligible' is expected."
+    "Claims by verdict. Printed numbers, those derived from them, theorems and directions are of "
+    "the papers' own objects; stand-ins are other models, texts and settings; of controls (random "
+    "weights) 'negligible' is expected."
 )
 NOTES = [
     "Each claim is decided by one row of its table, named in workflow/claims.yaml. 'theory' is a "
-    "theorem. 'analogue' is a smaller or other model, or another text, than the paper's: it says "
-    "nothing of whether the paper's own result holds. 'control' is a model with random weights: "
+    "theorem, 'derived' a number that follows from printed ones. 'analogue' is a smaller or other "
+    "model or text than the paper's, or a setting that the paper does not name: it says nothing "
+    "of whether the paper's own result holds. 'control' is a model with random weights: "
     "the paper says of it, too, that there is next to no effect.",
     "'no effect' is a null's mean with the range of 95% of its draws, where the row measures one.",
     "'all together' is the verdict under Holm's procedure over all claims of the paper that an "

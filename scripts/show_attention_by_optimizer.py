@@ -25,7 +25,9 @@ plt.rc(("xtick", "ytick"), labelsize=10)
 plt.rc("figure", titlesize=11, labelsize=10)
 NOTES = [
     "Mean attention weight from one position to another over all ordered pairs of positions that "
-    "hold words, each with itself too, on fresh unmasked documents, all cut to as many tokens.",
+    "hold words, each with itself too, on fresh unmasked documents, all cut to as many tokens, as "
+    "in the released code. Over the same pairs the printed averages are 1/125 to 1/128 together, "
+    "as in whole documents: their level is another, the ratio has none.",
     "layer norm: what the authors' code trains when asked for one-hot embeddings, with a "
     "token-type vector, a trainable LayerNorm, masked words hidden from attention, and START and "
     "END. one hot: the paper's model. frozen value: W_V stays at stage 1's optimum.",

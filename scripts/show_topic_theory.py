@@ -47,7 +47,7 @@ RATIO_NOTES = [
     "the ratio is .0025 / v less.",
     "With one topic in a document all its words but the random ones are of that topic.",
     "least_growth: the least mean difference of the ratio from one tau to the next. least_alpha: "
-    "the least alpha of all T and tau > 1.",
+    "the least alpha of all documents, T and tau > 1.",
     "Theorem: the ratio lies in (lambda_1 tau, lambda_2 T). It names no constants: lambda_1 and "
     "lambda_2 are the tightest that hold every point, of all tau and of those above 1. "
     "exponent_of_tau: of the ratio as a power of tau above 1.",
@@ -142,8 +142,9 @@ def ratio_rows(ratios: pd.DataFrame) -> Iterator[dict]:
         keys = {"documents": kind, "T": str(own["T"].iloc[0]), "tau": "all"}
         yield keys | {"quantity": "least_growth"} | extreme(growth.melt(), "tau", "value", 1)
     over_T = ratios[ratios["documents"] == "over T"]
+    least = extreme(ratios[ratios["tau"] > 1], ["documents", *POINT], "alpha", 1)
+    yield dict.fromkeys(RATIO_KEYS, "all") | {"quantity": "least_alpha"} | least
     several, keys = over_T[over_T["tau"] > 1], {"documents": "over T", "T": "all", "tau": "all"}
-    yield keys | {"quantity": "least_alpha"} | extreme(several, POINT, "alpha", 1)
     for taus, points in (("all", over_T), ("above 1", several)):
         for quantity, over, side in (("lambda_1", "tau", 1), ("lambda_2", "T", -1)):
             of = points.assign(value=points["ratio"] / points[over])

@@ -115,7 +115,7 @@ def test_what_is_published_may_depend_on_settings_and_come_with_the_row(tmp_path
     assert scoreboard(claims, {})["verdict"].tolist() == ["not run", "not run"]
 
 
-def test_printed_numbers_theorems_directions_and_stand_ins_are_counted_apart(tmp_path):
+def test_printed_and_derived_numbers_theorems_directions_and_stand_ins_are_counted_apart(tmp_path):
     direction = {"rule": "direction", "side": 1, "kind": "paper"}
     effect = {"rule": "effect", "published": 2, "row": "L == 16"}
     board = scoreboard(
@@ -123,16 +123,17 @@ def test_printed_numbers_theorems_directions_and_stand_ins_are_counted_apart(tmp
             tmp_path,
             {},
             {"claim": "b", "kind": "paper"} | effect,
+            {"claim": "f", "kind": "derived"} | effect,
             {"claim": "c"} | direction,
             {"claim": "d", "kind": "analogue"} | effect,
             {"claim": "e", "kind": "analogue"} | effect | {"unit": 3},
         ),
         TABLES,
     )
-    expected = ["theorem", "printed number", "direction", "stand-in", "control"]
+    expected = [GROUPS[2], *GROUPS[:2], *GROUPS[3:]]
     assert board["counted"].tolist() == expected
     table = counts(board, "counted")
-    assert table.index.tolist() == GROUPS and table.sum(axis=1).tolist() == [1] * 5
+    assert table.index.tolist() == GROUPS and table.sum(axis=1).tolist() == [1] * 6
     assert table.loc["theorem", "reproduced"] == 1
 
 

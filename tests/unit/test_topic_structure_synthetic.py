@@ -237,6 +237,15 @@ def test_uniform_attention_is_one_over_the_length_in_every_pair_class() -> None:
     assert np.isnan(attention.pair_averages(flat * np.nan, tokens, topics, 100)).all()
 
 
+def test_the_printed_averages_are_those_of_whole_documents() -> None:
+    """The authors' own file of uniform attention, .01 in each class, counts these pairs."""
+    printed = pd.read_csv(ROOT / "workflow/reference/topic_structure_attention.csv")
+    means = printed[[f"{name}_mean" for name in attention.PAIR_CLASSES]].to_numpy()
+    pairs = np.array([319_724, 1_214_976, 3_132_390])  # of documents cut to 100 tokens
+    length = pairs.sum() / (means @ pairs)
+    assert ((length > 125) & (length < 129)).all()  # of 102 to 152 tokens
+
+
 def test_a_variant_is_measured_on_documents_framed_as_it_is_trained() -> None:
     for attended in (True, False):
         block = attention_block({"masked_attended": attended})

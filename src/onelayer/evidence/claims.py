@@ -17,9 +17,9 @@ from onelayer.settings.block import Block, Title, describe
 # Of the scoreboard. `p_holm` and the verdict of all of a paper's claims together: Holm (1979).
 KEYS = ["paper", "claim", "place", "kind", "counted", "rule", "table", "row"]
 KEYS += ["verdict", "p_holm", "verdict_together"]
-# What is counted apart from what; the first three are of the papers' own objects.
-GROUPS = ["printed number", "theorem", "direction", "stand-in", "control"]
-OWN = GROUPS[:3]
+# What is counted apart from what; the first four are of the papers' own objects.
+GROUPS = ["printed number", "derived number", "theorem", "direction", "stand-in", "control"]
+OWN = GROUPS[:4]
 
 
 def _query(text: str) -> str:
@@ -41,7 +41,8 @@ class Claim(Block):
     place: str  # where the paper says it: theorem, section, figure
     table: str  # <folder>/<table> below results/tables
     row: Query  # pandas query that finds exactly one row of the table's CSV
-    kind: Literal["paper", "theory", "analogue"] = "paper"  # its own object; theorem; stand-in
+    # The paper's own object; a number derived from what it prints of that; theorem; stand-in.
+    kind: Literal["paper", "derived", "theory", "analogue"] = "paper"
     rule: Literal["bound", "number", "direction", "effect"] = "effect"  # `verdicts.judge`
     published: float | Literal["row"] | None = None  # what the paper prints; `row`: the row says it
     reference: str | None = None  # or a CSV file in workflow/reference,
@@ -71,7 +72,7 @@ class Claim(Block):
             return "control"
         if self.kind == "paper":
             return "direction" if self.rule == "direction" else "printed number"
-        return "theorem" if self.kind == "theory" else "stand-in"
+        return {"derived": "derived number", "theory": "theorem"}.get(self.kind, "stand-in")
 
 
 def load(file: Path, tables: Collection[str], references: Path) -> list[dict]:
