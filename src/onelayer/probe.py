@@ -320,13 +320,9 @@ def described(rows: pd.DataFrame) -> str:
 
 def verdict(row: Mapping) -> str:
     """What a ratio over its null shows, in the scoreboard's words: a row of the ratio."""
-    names = ("value", "low", "high"), ("over_null", "over_low", "over_high")
-    over = {name: row[of] for name, of in zip(*names, strict=True)}
+    over = {"value": row["over_null"], "low": row["over_low"], "high": row["over_high"]}
     null = {end: row[end] / row["null"] for end in ("null_low", "null_high")}
     one = {**over, **null, "null": 1.0, "n": row["n"], "state": ""}
-    return {
-        "reproduced": "more in",
-        "opposite": "less in",
-        "negligible": NOTHING,
-        "undecided": "undecided in",
-    }[judge(one, {"rule": "direction", "side": 1, "matters": NEGLIGIBLE})]
+    said = {"reproduced": "more in", "opposite": "less in", "undecided": "undecided in"}
+    said |= {"negligible": NOTHING}
+    return said[judge(one, {"rule": "direction", "side": 1, "matters": NEGLIGIBLE})]
