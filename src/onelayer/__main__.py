@@ -125,15 +125,17 @@ def _folder(checkpoint: str, to: Path) -> Path:
 
 
 def _make_topics(results: Path, corpus: str, cores: str) -> None:
-    """Have Snakemake make a corpus and its topics, unless they are there."""
-    words = f"topics/{corpus}/kept_words.parquet"
-    if (results / words).is_file():
+    """Have Snakemake make a corpus and its topics, the authors' and ours, unless they are there."""
+    from onelayer.settings.topics import AUTHORS_TOPICS
+
+    words, theirs = f"topics/{corpus}/kept_words.parquet", f"sensitivity/{corpus}/topics"
+    if (results / words).is_file() and any((results / theirs).glob(AUTHORS_TOPICS)):
         return
     if results.name != "results" or not find_spec("snakemake"):
         raise OnelayerError(f"{results}: no topics of {corpus} here; `make quick` makes some")
     command = [sys.executable, "-m", "snakemake", "--snakefile", ROOT / "Snakefile"]
     command += ["--directory", results.absolute().parent, "--cores", cores]
-    command += ["--", f"results/{words}"]
+    command += ["--forcerun", "fit_lda", "--", f"results/{words}"]  # fits both ways at once
     if subprocess.run(list(map(str, command)), stdout=sys.stderr).returncode:
         raise OnelayerError(f"the topics of {corpus} were not made; the reason is above")
 

@@ -1,7 +1,7 @@
 """Models of one's own under the topic probe of Li, Li & Risteski (2023).
 
 In Python `probe_topic_structure`, with texts and topics of one's own; on the command line
-`onelayer probe`, which calls it for several checkpoints with the articles and topics of a run.
+`onelayer probe`, several checkpoints with the articles of a run, the authors' way and ours.
 """
 
 import functools
@@ -11,6 +11,7 @@ import sys
 import textwrap
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -24,15 +25,16 @@ from onelayer.errors import OnelayerError
 from onelayer.evidence.tables import interval, tidy, write
 from onelayer.evidence.verdicts import judge
 from onelayer.settings.probe import LONGEST, SHORTEST, AttentionProbeSettings, UncertaintySettings
+from onelayer.settings.topics import AUTHORS_TOPICS, AmbiguitySettings, Threshold
 from onelayer.text.corpus.articles import words
 from onelayer.text.models.checkpoints import load_checkpoint, longest_text, random_model
 from onelayer.text.models.tokenizer import check_pieces, load_tokenizer, piece_ids
-from onelayer.topic_structure.wikipedia.measure import ATTENTION, EQUAL, measure_attention
+from onelayer.topic_structure.wikipedia.measure import ATTENTION, EQUAL, as_it_is, measure_attention
 from onelayer.topic_structure.wikipedia.probe import embed, encode_texts, probe, sample_articles
 from onelayer.topic_structure.wikipedia.ratio import topic_bits
 from onelayer.topic_structure.wikipedia.reading import choose_articles, page, shown_model
 from onelayer.topic_structure.wikipedia.similarity import measure_embeddings
-from onelayer.topic_structure.wikipedia.words import label_words
+from onelayer.topic_structure.wikipedia.words import keep_words, label_words
 
 REFERENCE_LENGTH, MAX_TOKENS = 100, 128
 USUAL = UncertaintySettings()
@@ -41,6 +43,9 @@ NOTHING = f"negligibly more or less (within {NEGLIGIBLE}) in"
 HEAD = "head_ratio"
 SHOWN = {ATTENTION: "attention", EQUAL: "at equal distance"}
 WEIGHTS = TRAINED, RANDOM = "checkpoint", "random weights"
+WAYS = AUTHORS, OURS = "authors", "ours"  # topics, words a topic, weights; as in the run's tables
+NAMES = {AUTHORS: "the authors' way", OURS: "our way"}
+COUNTS = [Threshold(count=n) for n in (51, 101, 201)]  # words a topic: theirs, int(100,000 f) + 1
 COLUMNS = {  # of the table that is printed
     "attention [95%]": (TRAINED, ATTENTION),
     "equal distance": (TRAINED, EQUAL),
@@ -95,27 +100,42 @@ def probe_topic_structure(
     longest = min(longest_text(model), LONGEST)
     if not SHORTEST <= max_tokens <= longest:
         raise OnelayerError(f"max_tokens: {max_tokens}; from {SHORTEST} to {longest} are read")
-    check_pieces(tokenizer, len(model.get_input_embeddings().weight), "tokenizer")
     kept = kept_words(topics)
-    pieces = piece_ids(tokenizer, kept["word"].unique())
     counts = pd.Series([word for text in texts for word in words(text)]).value_counts()
-    occurrences = counts.reindex(list(pieces), fill_value=0)
-    vocabulary = pd.DataFrame({"word": list(pieces), "occurrences": occurrences.to_numpy()})
+    occurrences = counts.reindex(kept["word"].unique(), fill_value=0)
+    vocabulary = occurrences.rename_axis("word").reset_index(name="occurrences")
+    how = vocabulary, max_tokens, uncertainty, batch, progress
+    return _probe_ways(model, tokenizer, texts, {OURS: kept}, *how).drop(columns="way")
+
+
+def _probe_ways(
+    model, tokenizer, texts, kept, vocabulary, max_tokens, uncertainty, batch, progress
+) -> pd.DataFrame:
+    """Rows of `probe_topic_structure` for each `way` in `kept`, of one forward pass a text.
+
+    The authors' way has weights as they are, ours corrects them for length and has single heads.
+    """
+    check_pieces(tokenizer, len(model.get_input_embeddings().weight), "tokenizer")
+    pieces = piece_ids(tokenizer, pd.concat(kept.values())["word"].unique())
     try:
-        labels = label_words(kept, vocabulary, pieces)
-        encoded = encode_texts(tokenizer, texts, labels.words, max_tokens)
-        of = range(len(texts)), labels.words, topic_bits(labels.topics[0]), REFERENCE_LENGTH
+        labels = {way: label_words(of, vocabulary, pieces) for way, of in kept.items()}
+        ours, tables = labels[OURS], []
+        encoded = encode_texts(tokenizer, texts, ours.words, max_tokens)
+        of = range(len(texts)), ours.words, topic_bits(ours.topics[0]), REFERENCE_LENGTH
         pairs, heads = probe(model, encoded, *of, progress=progress, batch=batch)
-        vectors = [embed(model, tokenizer, labels.words)]
-        measured = [
-            measure_attention(pairs, [pairs["mean"]], labels, uncertainty),
-            measure_embeddings(vectors, labels.only_first(), uncertainty),
-        ]
+        vectors = [embed(model, tokenizer, ours.words)]
+        for way, of in labels.items():
+            weight = pairs["mean"].to_numpy()
+            weight = as_it_is(pairs, weight, REFERENCE_LENGTH) if way == AUTHORS else weight
+            tables += [
+                measure_attention(pairs, [weight], of, uncertainty).assign(way=way),
+                measure_embeddings(vectors, of.only_first(), uncertainty).assign(way=way),
+            ]
     except OnelayerError as error:  # keys of the settings mean nothing here
         raise OnelayerError(str(error).replace("topics.ambiguity: ", "topics: ")) from None
     heads = heads.rename(columns={"ratio": "value"})
-    heads = heads.assign(quantity=HEAD, **labels.variants[0]._asdict())
-    table = pd.concat([*measured, heads], ignore_index=True)
+    heads = heads.assign(quantity=HEAD, way=OURS, **ours.variants[0]._asdict())
+    table = pd.concat([*tables, heads], ignore_index=True)
     table = table.astype({"layer": "Int64", "head": "Int64"})  # none but of single heads
     return table.drop(columns=["seed", "over_replicates"])
 
@@ -148,7 +168,7 @@ def compare_checkpoints(
     batch: int = 1,
     progress: Progress = silent,
 ) -> str:
-    """Probe checkpoints, each beside its architecture with random weights, with a run's topics.
+    """Probe checkpoints, each beside random weights, with a run's topics: the authors' and ours.
 
     One model is held at a time, in the precision that its weights are stored in. Writes
     `probe.csv`, `.md`, `.tex`, `.pdf`, `.png`, `heads.csv` and `reading.html` into the folder `to`.
@@ -160,9 +180,14 @@ def compare_checkpoints(
         OnelayerError: a checkpoint cannot be probed, or the run has no topics of the corpus.
     """
     started, device = time.monotonic(), resolve_device(device)
-    if not (path := results / "topics" / corpus / "kept_words.parquet").is_file():
+    path = results / "topics" / corpus / "kept_words.parquet"
+    theirs = sorted((results / "sensitivity" / corpus / "topics").glob(AUTHORS_TOPICS))
+    if not path.is_file() or not theirs:
         raise OnelayerError(f"{path.parent}: no topics here; snakemake {path}")
     kept = pd.read_parquet(path).query("overlap == @overlap")
+    vocabulary = pd.read_parquet(path.with_name("vocabulary.parquet"))
+    how = AmbiguitySettings(overlaps=[overlap], thresholds=COUNTS)
+    of_ways = {AUTHORS: keep_words(theirs[0], vocabulary, how), OURS: kept}
     drawn = AttentionProbeSettings(
         documents=documents, max_tokens=MAX_TOKENS, reference_length=REFERENCE_LENGTH, seed=0
     )
@@ -179,11 +204,9 @@ def compare_checkpoints(
             else:
                 how = {"attn_implementation": "eager", "dtype": dtype}
                 model = random_model(folder, seed=0, **how).to(device)
-            of, title = list(articles["text"]), f"{name}, {weights}"
-            read = int(min(MAX_TOKENS, longest_text(model)))
-            bar = functools.partial(progress, desc=title)
-            how = {"max_tokens": read, "batch": batch, "progress": bar}
-            found = probe_topic_structure(model, tokenizer, of, kept, **how)
+            title, read = f"{name}, {weights}", int(min(MAX_TOKENS, longest_text(model)))
+            how = vocabulary, read, USUAL, batch, functools.partial(progress, desc=title)
+            found = _probe_ways(model, tokenizer, list(articles["text"]), of_ways, *how)
             tables.append(found.assign(model=name, weights=weights))
             heads = found[found["quantity"] == HEAD].rename(columns={"value": "ratio"})
             shown.append(shown_model(title, model, tokenizer, heads, chosen))
@@ -206,7 +229,7 @@ def _memory() -> float:
 
 def _write(rows: pd.DataFrame, to: Path) -> None:
     """The table of all rows but those of heads, the heads' table, and the figure of both."""
-    keys = ["model", "weights", "overlap", "threshold"]
+    keys = ["model", "weights", "way", "overlap", "threshold"]
     heads = rows[rows["quantity"] == HEAD]
     columns = ["model", "weights", "layer", "head", "value"]
     heads[columns].to_csv(to / "heads.csv", index=False, float_format="%.9g")
@@ -219,19 +242,20 @@ def _write(rows: pd.DataFrame, to: Path) -> None:
 
 
 def _draw(rows: pd.DataFrame, heads: pd.DataFrame, to: Path) -> None:
-    """A row for each checkpoint: its ratios, its heads, and the heads with random weights."""
+    """A row for each checkpoint: its ratios both ways, its heads, and heads of random weights."""
     from onelayer.evidence.figures import DIVERGING, PALETTE, WIDTH, despine, plain, plt, save
 
-    names = list(dict.fromkeys(rows["model"]))
-    size = WIDTH, 0.8 + 1.5 * len(names)
+    names, lines = list(dict.fromkeys(rows["model"])), list(product(WAYS, SHOWN))
+    size = WIDTH, 0.8 + 1.7 * len(names)
     figure, axes = plt.subplots(len(names), 3, figsize=size, squeeze=False)
     strongest = heads["value"].sub(1).abs().replace(math.inf, math.nan).max()
     most = 1 + min(1, max(NEGLIGIBLE, strongest))
     for (ratios, *maps), name in zip(axes, names, strict=True):
         for k, weights in enumerate(WEIGHTS):
             own = rows[(rows["model"] == name) & (rows["weights"] == weights)]
-            part = own.drop_duplicates("quantity").set_index("quantity").loc[list(SHOWN)]
-            heights = np.arange(len(SHOWN)) + 0.16 * (2 * k - 1)
+            part = own.drop_duplicates(["way", "quantity"]).set_index(["way", "quantity"])
+            part = part.loc[lines]
+            heights = np.arange(len(lines)) + 0.16 * (2 * k - 1)
             ratios.hlines(heights, part["null_low"], part["null_high"], color="0.85", linewidth=5)
             ratios.hlines(heights, part["low"], part["high"], color=PALETTE[k])
             ratios.plot(part["value"], heights, "o", color=PALETTE[k], label=weights)
@@ -244,8 +268,9 @@ def _draw(rows: pd.DataFrame, heads: pd.DataFrame, to: Path) -> None:
             for axis in (maps[k].xaxis, maps[k].yaxis):
                 axis.get_major_locator().set_params(integer=True)
         ratios.axvline(1, color="0.5", linewidth=0.8, zorder=0)
-        ratios.set(yticks=range(len(SHOWN)), yticklabels=SHOWN.values(), title=plain(name))
-        ratios.set_ylim(len(SHOWN) - 0.5, -0.5)
+        labels = [f"{way}: {SHOWN[quantity]}" for way, quantity in lines]
+        ratios.set(yticks=range(len(lines)), yticklabels=labels, title=plain(name))
+        ratios.set_ylim(len(lines) - 0.5, -0.5)
         despine(ratios)
         if ratios is not axes[0, 0]:
             ratios.sharex(axes[0, 0])
@@ -262,42 +287,42 @@ def described(rows: pd.DataFrame) -> str:
     """A table of at most 80 columns of rows of `probe_topic_structure`, and a sentence.
 
     Args:
-        rows: with `model` and `weights` (`TRAINED`, `RANDOM`); of the first threshold are shown.
+        rows: with `model`, `weights` (`TRAINED`, `RANDOM`) and `way`; shown are those of each
+            way's first threshold.
     """
-    first = rows.drop_duplicates(["model", "weights", "quantity"])
-    by, lines, sayings = first.set_index(["model", "weights", "quantity"]), [], {}
-    for name in dict.fromkeys(rows["model"]):
-        row = {"checkpoint": name}
+    keys, lines, said = ["model", "way", "weights", "quantity"], [], []
+    by = rows.drop_duplicates(keys).set_index(keys)
+    sayings = {way: {} for way in WAYS}
+    for name, way in product(dict.fromkeys(rows["model"]), WAYS):
+        row = {"checkpoint": name, "way": way}
         for column, of in COLUMNS.items():
-            row[column] = interval(*by.loc[(name, *of), ["value", "low", "high"]])
+            row[column] = interval(*by.loc[(name, way, *of), ["value", "low", "high"]])
         lines.append(row)
-        one = by.loc[(name, TRAINED, EQUAL)]
+        one = by.loc[(name, way, TRAINED, EQUAL)]
         times = interval(one["over_null"], one["over_low"], one["over_high"])
         of = verdict(one)
-        said = name if of == NOTHING else f"{name} ({times} times)"
-        sayings.setdefault(of, []).append(said)
+        told = name if of == NOTHING else f"{name} ({times} times)"
+        sayings[way].setdefault(of, []).append(told)
     table = pd.DataFrame(lines)
     room = 79 - len(table.drop(columns="checkpoint").to_string(index=False).splitlines()[0])
-    table["checkpoint"] = [
-        n if len(n) <= room else f"…{n[1 - room :]}" for n in table["checkpoint"]
-    ]
-    said = "; ".join(f"{of} {', '.join(names)}" for of, names in sayings.items())
+    short = [n if len(n) <= room else f"…{n[1 - room :]}" for n in table["checkpoint"]]
+    table["checkpoint"] = short
+    for way, found in sayings.items():
+        words = by.xs(way, level="way")["threshold"].iloc[0]
+        parts = "; ".join(f"{of} {', '.join(names)}" for of, names in found.items())
+        said.append(f"{NAMES[way]} ({words}) {parts}")
     text = (
         "Beside equally frequent words of permuted topics, and at equal distance, words of one "
-        f"topic ({by['threshold'].iloc[0]}) attend to each other: {said}."
+        f"topic attend to each other: {'; '.join(said)}."
     )
     return f"{table.to_string(index=False)}\n\n{textwrap.fill(text, 80)}"
 
 
 def verdict(row: Mapping) -> str:
     """What a ratio over its null shows, in the scoreboard's words: a row of the ratio."""
-    names = ("value", "low", "high"), ("over_null", "over_low", "over_high")
-    over = {name: row[of] for name, of in zip(*names, strict=True)}
+    over = {"value": row["over_null"], "low": row["over_low"], "high": row["over_high"]}
     null = {end: row[end] / row["null"] for end in ("null_low", "null_high")}
     one = {**over, **null, "null": 1.0, "n": row["n"], "state": ""}
-    return {
-        "reproduced": "more in",
-        "opposite": "less in",
-        "negligible": NOTHING,
-        "undecided": "undecided in",
-    }[judge(one, {"rule": "direction", "side": 1, "matters": NEGLIGIBLE})]
+    said = {"reproduced": "more in", "opposite": "less in", "undecided": "undecided in"}
+    said |= {"negligible": NOTHING}
+    return said[judge(one, {"rule": "direction", "side": 1, "matters": NEGLIGIBLE})]

@@ -1,7 +1,10 @@
 """Models of one's own under the probe: `onelayer.probe_topic_structure` and `onelayer probe`."""
 
 import re
+import shutil
+from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -9,12 +12,13 @@ import pytest
 import torch
 
 import onelayer
-from onelayer.__main__ import _folder, _name
+from onelayer.__main__ import _folder, _make_topics, _name
 from onelayer.errors import OnelayerError
 from onelayer.probe import compare_checkpoints, described, verdict
 from onelayer.settings.probe import UncertaintySettings
 from onelayer.text.models.checkpoints import load_checkpoint, random_model
 from onelayer.text.models.tokenizer import load_tokenizer
+from onelayer.text.topics.lda import Topics, write_topics
 from tests import tiny_models
 from tests.oracle.wikipedia import WORDS, save_tiny
 from tests.servers import COMMIT, Hub, become_a_client, serve
@@ -81,8 +85,14 @@ def results(tmp_path):
     kept = pd.DataFrame(kept, columns=["overlap", "threshold", "topic", "word"])
     kept = pd.concat([kept, kept.assign(overlap="overlapping")])
     kept.to_parquet(topics / "kept_words.parquet")
-    vocabulary = pd.DataFrame({"word": WORDS, "occurrences": [*range(8)] * 2})
+    others = [f"other{place}" for place in range(201)]  # the authors keep as many of a topic
+    vocabulary = pd.DataFrame({"word": [*WORDS, *others], "occurrences": 1})
     vocabulary.to_parquet(topics / "vocabulary.parquet")
+    likelihood = np.full((2, len(vocabulary)), 1.0)
+    likelihood[[1, 0, *[0, 1] * 7], range(16)] = 9  # two words have the other topic than ours
+    theirs = tmp_path / "results/sensitivity/tiny/topics/gensim-tf-idf-authors-2-0.safetensors"
+    theirs.parent.mkdir(parents=True)
+    write_topics(Topics(likelihood, np.ones(2), np.ones(len(vocabulary))), theirs)
     articles = pd.DataFrame({"text": TEXTS, "title": "a title", "label": None})
     articles = articles.assign(id=[f"{place}" for place in range(30)], label="none")
     articles.to_parquet(corpus / "articles.parquet")
@@ -105,11 +115,11 @@ def test_checkpoints_are_probed_each_beside_its_random_weights(
     endings = {f"probe.{ending}" for ending in ("csv", "md", "tex", "pdf", "png")}
     assert {path.name for path in to.iterdir()} == {*endings, "heads.csv", "reading.html"}
     table = pd.read_csv(to / "probe.csv").query("quantity == 'attention_ratio'")
-    assert list(zip(table["model"], table["weights"], strict=True)) == [
-        (name, weights) for name in of for weights in ("checkpoint", "random weights")
-    ]
+    shown = table.drop_duplicates(keys := ["model", "weights", "way"])[keys]
+    both = ("checkpoint", "random weights"), ("authors", "ours")
+    assert list(shown.itertuples(index=False, name=None)) == list(product(of, *both))
     assert precisions == [torch.float32, torch.bfloat16]
-    assert table["value"].is_unique and set(table["overlap"]) == {"disjoint"}
+    assert table.loc[shown.index, "value"].is_unique and set(table["overlap"]) == {"disjoint"}
     random = table[table["weights"] == "random weights"]
     assert random["value"].to_numpy() == pytest.approx(1, abs=0.02)
     assert len(pd.read_csv(to / "heads.csv")) == 2 * 2 * 2 * 2
@@ -135,27 +145,34 @@ def test_a_table_has_each_number_in_its_column():
     equal = "attention_ratio_distance_standardised"
     rows = pd.DataFrame({"quantity": ["attention_ratio", equal] * 2, "value": [4.0, 3.0, 2.2, 2.0]})
     rows["weights"] = ["checkpoint"] * 2 + ["random weights"] * 2
-    rows = rows.assign(model="mine", threshold="top 3", n=30, null=2.0)
+    theirs = rows.assign(value=rows["value"] + 1, way="authors", threshold="top 5")
+    rows = pd.concat([theirs, rows.assign(way="ours", threshold="top 3")], ignore_index=True)
+    rows = rows.assign(model="mine", n=30, null=2.0)
     rows["null_low"], rows["null_high"], rows["over_null"] = 1.9, 2.1, rows["value"] / 2
     for end, by in (("low", 0.9), ("high", 1.1)):
         rows[end], rows[f"over_{end}"] = by * rows["value"], by * rows["over_null"]
-    _, row, _, sentence = described(rows).split("\n", 3)
-    assert row == "      mine 4.00 [3.60, 4.40] 3.00 [2.70, 3.30] 2.00 [1.80, 2.20]"
-    assert " ".join(sentence.split()).endswith("more in mine (1.50 [1.35, 1.65] times).")
+    _, theirs, ours, _, sentence = described(rows).split("\n", 4)
+    assert theirs == "      mine authors 5.00 [4.50, 5.50] 4.00 [3.60, 4.40] 3.00 [2.70, 3.30]"
+    assert ours == "      mine    ours 4.00 [3.60, 4.40] 3.00 [2.70, 3.30] 2.00 [1.80, 2.20]"
+    assert " ".join(sentence.split()).endswith(
+        "each other: the authors' way (top 5) more in mine (2.00 [1.80, 2.20] times); "
+        "our way (top 3) more in mine (1.50 [1.35, 1.65] times)."
+    )
 
 
 def test_long_names_are_cut_to_80_columns(tiny):
     table = onelayer.probe_topic_structure(*tiny, TEXTS, TOPICS, max_tokens=64, uncertainty=FEW)
-    rows = [table.assign(model="a" * 70 + "z", weights=w) for w in ("checkpoint", "random weights")]
-    header, row, *_ = described(pd.concat(rows)).splitlines()
+    both = product(("checkpoint", "random weights"), ("authors", "ours"))
+    rows = [table.assign(model="a" * 70 + "z", weights=weights, way=way) for weights, way in both]
+    header, row, *_ = described(pd.concat(rows, ignore_index=True)).splitlines()
     assert len(header) == len(row) == 80 and row.startswith("…a") and "az " in row
 
 
 def shape(printed):
-    """The header's columns, how a row of numbers looks, and how the two last parts begin."""
-    header, row, *_ = printed.splitlines()
+    """The header's columns, how rows of numbers look, and how the two last parts begin."""
+    header, *rows = printed.splitlines()
     _, sentence, last = printed.strip().split("\n\n")
-    numbers = re.sub(r"\d", "0", row.split(maxsplit=1)[1])
+    numbers = [re.sub(r"\d", "0", row.split(maxsplit=1)[1]) for row in rows[:2]]
     of = re.sub(r"\(.*?\)", "", " ".join(sentence.split()))
     return header.split(), numbers, of.split(":")[0], re.sub(r".*/|[\d.]+ ", "", last)
 
@@ -207,6 +224,23 @@ def test_a_ratio_near_its_null_on_both_sides_is_negligible_not_undecided(null, o
     assert verdict(row) == said
 
 
-def test_a_run_without_topics_is_refused(folder, tmp_path):
+@pytest.mark.parametrize("kept", ["", "topics", "sensitivity"])
+def test_a_run_without_both_topics_makes_them_or_is_refused(
+    kept, folder, results, tmp_path, monkeypatch
+):
+    asked = []
+    done = SimpleNamespace(returncode=0)
+    monkeypatch.setattr("subprocess.run", lambda command, **_: asked.append(command) or done)
+    _make_topics(results, "tiny", "1")
+    assert not asked  # both are there
+    for name in {"topics", "sensitivity"} - {kept}:
+        shutil.rmtree(results / name)
+    _make_topics(results, "tiny", "1")
+    assert asked[0][-4:] == [
+        "--forcerun",
+        "fit_lda",
+        "--",
+        "results/topics/tiny/kept_words.parquet",
+    ]
     with pytest.raises(OnelayerError, match="no topics here"):
-        compare_checkpoints({"mine": folder}, tmp_path, tmp_path / "out")
+        compare_checkpoints({"mine": folder}, results, tmp_path / "out", corpus="tiny")

@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 from onelayer.settings.block import Block, Count, Name, Positive, Seed, Share, each_once
 
 Weights = Literal["counts", "tf-idf"]
+AUTHORS_TOPICS = "*-tf-idf-authors-*.safetensors"  # the topic models that are fitted their way
 
 
 class WordSettings(Block):
