@@ -15,7 +15,7 @@ from onelayer.job import job
 from onelayer.topic_structure.wikipedia.inputs import ACROSS, DRAWN, WITHIN
 from onelayer.topic_structure.wikipedia.measure import ALL, ATTENTION, EQUAL
 from onelayer.topic_structure.wikipedia.published import learned, state_of
-from onelayer.topic_structure.wikipedia.words import tightest
+from onelayer.topic_structure.wikipedia.ratio import tightest
 
 KEYS = ["model", "order", "articles", "probed", "overlap", "threshold"]
 ARTICLES, LEARNED = "articles", "nats_below_frequencies"

@@ -44,15 +44,15 @@ from onelayer.topic_structure.wikipedia.published import (
     not_run,
     read_published,
 )
-from onelayer.topic_structure.wikipedia.ratio import topic_bits
-from onelayer.topic_structure.wikipedia.sensitivity import measure_ways
-from onelayer.topic_structure.wikipedia.similarity import COSINE, DOT, RAW, measure_embeddings
-from onelayer.topic_structure.wikipedia.words import (
+from onelayer.topic_structure.wikipedia.ratio import (
     Labels,
     Variant,
     label_words,
     tightest,
+    topic_bits,
 )
+from onelayer.topic_structure.wikipedia.sensitivity import measure_ways
+from onelayer.topic_structure.wikipedia.similarity import COSINE, DOT, RAW, measure_embeddings
 from tests.oracle.wikipedia import WORDS, save_tiny
 
 ROOT = Path(__file__).parents[2]

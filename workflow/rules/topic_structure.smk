@@ -4,7 +4,7 @@
 
 rule show_wikipedia:
     input:
-        measures=measured(rules.measure_model.output.measures, wikipedia.models),
+        measures=measured(rules.probe_model.output.measures, wikipedia.models),
         histories=[path for model in wikipedia.models for path in histories(model)],
     output:
         disjoint=table("topic_structure/wikipedia_disjoint"),
@@ -35,60 +35,37 @@ rule show_wikipedia:
         "../../scripts/show_wikipedia.py"
 
 
-rule show_heads:
+rule show_models:
     input:
+        measures=measured(rules.probe_model.output.measures, wikipedia.models),
         heads=measured(rules.probe_model.output.heads, wikipedia.models),
-        measures=measured(rules.measure_model.output.measures, wikipedia.models),
+        embeddings=measured(rules.probe_model.output.embeddings, wikipedia.models),
     output:
-        figure=figure("topic_structure/attention_heads"),
+        heads=figure("topic_structure/attention_heads"),
+        words=figure("topic_structure/word_groups"),
     log:
-        "results/logs/show_heads.log",
-    localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
-    params:
-        settings={"models": {n: settings.models[n].source for n in wikipedia.models}},
-        code=code("show_heads"),
-        caption="The attention ratio of every head by layer, at the tightest threshold, disjoint "
-        "topics. Lines: the ratio of all heads together, with its 95% interval.",
-    message:
-        "Show the ratio of every head"
-    script:
-        "../../scripts/show_heads.py"
-
-
-randoms = [name for name in wikipedia.models if settings.models[name].source == "random"]
-# Random embeddings all look the same: the first shows it.
-word_group_models = [name for name in wikipedia.models if name not in randoms[1:]]
-
-
-rule show_word_groups:
-    input:
-        [path for n in word_group_models for path in checkpoint_files(checkpoints_of(n)[0])],
-    output:
-        figure=figure("topic_structure/word_groups"),
-    log:
-        "results/logs/show_word_groups.log",
+        "results/logs/show_models.log",
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
     params:
         settings={
-            "models": {n: f"results/models/{checkpoints_of(n)[0]}" for n in word_group_models},
+            "models": {name: settings.models[name].source for name in wikipedia.models},
             "groups": [dump(group) for group in wikipedia.word_groups],
         },
-        code=code("show_word_groups"),
-        caption="Dot products of the raw embeddings of nine words of three topics, over each "
-        "model's largest.",
+        code=code("show_models"),
+        caption="The attention ratio of every head by layer, at the tightest threshold, disjoint "
+        "topics (lines: of all heads together, with its 95% interval); and dot products of the raw "
+        "embeddings of nine words of three topics, over each model's largest.",
     message:
-        "Show the embeddings of nine words"
+        "Show the ratio of every head, and the embeddings of nine words"
     script:
-        "../../scripts/show_word_groups.py"
+        "../../scripts/show_models.py"
 
 
 rule show_inputs:
     input:
-        articles=measured(rules.measure_model.output.measures, wikipedia.inputs.models),
+        articles=measured(rules.probe_model.output.measures, wikipedia.inputs.models),
         inputs=measured(rules.measure_inputs.output.measures, wikipedia.inputs.models),
         histories=[path for model in wikipedia.inputs.models for path in histories(model)],
     output:

@@ -19,8 +19,7 @@ from onelayer.text.models.tokenizer import piece_ids
 from onelayer.text.pretraining.vocabulary import CLS_ID, SEP_ID
 from onelayer.topic_structure.wikipedia.measure import Pairs, measure_attention, measure_classes
 from onelayer.topic_structure.wikipedia.probe import Text, probe
-from onelayer.topic_structure.wikipedia.ratio import topic_bits
-from onelayer.topic_structure.wikipedia.words import label_words, tightest
+from onelayer.topic_structure.wikipedia.ratio import label_words, tightest, topic_bits
 
 WITHIN, ACROSS = "inputs, words of one article", "inputs, words across articles"
 DRAWN = "inputs, topics that words were drawn from"

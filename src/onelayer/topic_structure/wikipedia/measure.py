@@ -24,6 +24,8 @@ from onelayer.seeds import generator
 from onelayer.settings.probe import UncertaintySettings
 from onelayer.topic_structure.wikipedia.ratio import (
     EDGES,
+    Labels,
+    Variant,
     class_sums,
     like_strata,
     meets,
@@ -34,7 +36,6 @@ from onelayer.topic_structure.wikipedia.ratio import (
     ratio_at_equal,
     topic_bits,
 )
-from onelayer.topic_structure.wikipedia.words import Labels, Variant
 
 B = len(EDGES)
 ALL = "all"

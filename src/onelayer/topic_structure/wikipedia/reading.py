@@ -19,7 +19,7 @@ from transformers import PreTrainedModel
 
 from onelayer.text.corpus.articles import tokens
 from onelayer.text.models.checkpoints import forward, longest_text
-from onelayer.topic_structure.wikipedia.words import tightest
+from onelayer.topic_structure.wikipedia.ratio import tightest
 
 NAMED_BY = 4  # words that name a topic
 MOST = 255  # a weight of 1, stored as one byte

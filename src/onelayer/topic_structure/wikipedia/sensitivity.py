@@ -17,9 +17,8 @@ from onelayer.settings.topic_structure import Way
 from onelayer.text.models.tokenizer import piece_ids
 from onelayer.topic_structure.wikipedia.measure import as_it_is, measure_attention
 from onelayer.topic_structure.wikipedia.probe import check_length, embed, encode_texts, probe
-from onelayer.topic_structure.wikipedia.ratio import topic_bits
+from onelayer.topic_structure.wikipedia.ratio import label_words, topic_bits
 from onelayer.topic_structure.wikipedia.similarity import measure_embeddings
-from onelayer.topic_structure.wikipedia.words import label_words
 
 
 def measure_ways(

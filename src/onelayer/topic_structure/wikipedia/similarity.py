@@ -18,8 +18,7 @@ from onelayer.errors import OnelayerError
 from onelayer.seeds import generator
 from onelayer.settings.probe import UncertaintySettings
 from onelayer.topic_structure.wikipedia.measure import Draws, rows_of
-from onelayer.topic_structure.wikipedia.ratio import permutations
-from onelayer.topic_structure.wikipedia.words import Labels
+from onelayer.topic_structure.wikipedia.ratio import Labels, permutations
 
 COSINE, DOT = "embedding_cosine_ratio", "embedding_dot_ratio"
 RAW, RAW_DOT = "embedding_raw_cosine_ratio", "embedding_raw_dot_ratio"
