@@ -8,7 +8,7 @@ from onelayer.text.models.checkpoints import load_checkpoint
 from onelayer.text.models.tokenizer import load_tokenizer
 from onelayer.text.pretraining.inputs import input_sample
 from onelayer.text.pretraining.text import read_texts
-from onelayer.topic_structure.wikipedia.inputs import measure_inputs
+from onelayer.topic_structure.wikipedia.variations import measure_inputs
 
 with job(snakemake) as step:
     given, folders = dict(snakemake.params.settings), snakemake.params.folders

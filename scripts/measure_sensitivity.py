@@ -9,7 +9,7 @@ from onelayer.text.models.checkpoints import load_checkpoint
 from onelayer.text.models.tokenizer import load_tokenizer
 from onelayer.topic_structure.wikipedia.probe import sample_articles
 from onelayer.topic_structure.wikipedia.ratio import keep_words
-from onelayer.topic_structure.wikipedia.sensitivity import measure_ways
+from onelayer.topic_structure.wikipedia.variations import measure_ways
 
 with job(snakemake) as step:
     given, folder = dict(snakemake.params.settings), snakemake.params.folder

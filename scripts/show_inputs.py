@@ -12,9 +12,8 @@ from onelayer.evidence import intervals
 from onelayer.evidence.figures import MARKERS, MIDDLE, PALETTE, despine, plt
 from onelayer.evidence.tables import interval, number, tidy
 from onelayer.job import job
-from onelayer.topic_structure.wikipedia.inputs import ACROSS, DRAWN, WITHIN
-from onelayer.topic_structure.wikipedia.measure import ALL, ATTENTION, EQUAL
-from onelayer.topic_structure.wikipedia.published import learned, state_of
+from onelayer.topic_structure.wikipedia.measure import ACROSS, ALL, ATTENTION, DRAWN, EQUAL, WITHIN
+from onelayer.topic_structure.wikipedia.published import learned
 from onelayer.topic_structure.wikipedia.ratio import tightest
 
 KEYS = ["model", "order", "articles", "probed", "overlap", "threshold"]
@@ -52,10 +51,11 @@ def model_rows(
     )
     over["quantity"] += OVER
     place = rows.iloc[:1][["probed", "overlap", "threshold"]]
-    place = place.assign(quantity=LEARNED, **learned(histories))
+    gained, state = learned(histories)
+    place = place.assign(quantity=LEARNED, **gained)
     inputs = model["inputs"] or {"order": "pieces", "articles": 1}
     rows = pd.concat([rows, over, place], ignore_index=True)
-    return rows.assign(model=name, state=state_of(histories), **inputs)
+    return rows.assign(model=name, state=state, **inputs)
 
 
 def less(articles: pd.DataFrame, first: pd.DataFrame, quantity: str) -> dict[str, float]:

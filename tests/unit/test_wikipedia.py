@@ -24,7 +24,7 @@ from onelayer.settings.topics import LdaSettings
 from onelayer.text.models.checkpoints import forward, load_checkpoint, save_random_checkpoint
 from onelayer.text.models.tokenizer import load_tokenizer, piece_ids
 from onelayer.text.pretraining.vocabulary import CLS_ID, SEP_ID
-from onelayer.topic_structure.wikipedia import inputs, reading
+from onelayer.topic_structure.wikipedia import reading
 from onelayer.topic_structure.wikipedia.measure import (
     ATTENTION,
     EQUAL,
@@ -51,8 +51,14 @@ from onelayer.topic_structure.wikipedia.ratio import (
     tightest,
     topic_bits,
 )
-from onelayer.topic_structure.wikipedia.sensitivity import measure_ways
 from onelayer.topic_structure.wikipedia.similarity import COSINE, DOT, RAW, measure_embeddings
+from onelayer.topic_structure.wikipedia.variations import (
+    ACROSS,
+    DRAWN,
+    WITHIN,
+    measure_inputs,
+    measure_ways,
+)
 from tests.oracle.wikipedia import WORDS, save_tiny
 
 ROOT = Path(__file__).parents[2]
@@ -190,19 +196,19 @@ def test_inputs_tell_pairs_of_one_article_from_pairs_of_two(tmp_path):
     texts = [(one, np.arange(16) // 8) for one in ids]
     tokenizer = load_tokenizer(folder)
     given = [load_checkpoint(folder)], tokenizer, texts, KEPT, VOCABULARY, 100, FEW, [0]
-    table = inputs.measure_inputs(*given)
+    table = measure_inputs(*given)
     ratios = table[table["quantity"] == ATTENTION].set_index("probed")["value"]
-    assert list(ratios.index) == [inputs.WITHIN, inputs.ACROSS]
+    assert list(ratios.index) == [WITHIN, ACROSS]
     one = [(ids, np.zeros(len(ids), int)) for ids, _ in texts]
-    whole = inputs.measure_inputs(*given[:2], one, *given[3:])
-    assert set(whole["probed"]) == {inputs.WITHIN}
+    whole = measure_inputs(*given[:2], one, *given[3:])
+    assert set(whole["probed"]) == {WITHIN}
 
 
 def test_drawn_words_are_paired_by_the_topic_that_they_were_drawn_from(tiny):
     texts = [(RNG.integers(4, 20, 24), RNG.integers(0, 3, 24)) for _ in range(40)]
     model, tokenizer = load_checkpoint(tiny), load_tokenizer(tiny)
     given = [model], tokenizer, texts, KEPT, VOCABULARY, 100, FEW, [0], True
-    row = inputs.measure_inputs(*given).set_index("quantity").loc[ATTENTION]
+    row = measure_inputs(*given).set_index("quantity").loc[ATTENTION]
     weights = {True: [], False: []}
     for ids, topics in texts:
         read = [CLS_ID, *ids.tolist(), SEP_ID]
@@ -211,7 +217,7 @@ def test_drawn_words_are_paired_by_the_topic_that_they_were_drawn_from(tiny):
             weights[topics[i] == topics[j]].append(mean[i + 1, j + 1])
     assert row["value"] == pytest.approx(np.mean(weights[True]) / np.mean(weights[False]), rel=1e-5)
     assert row["null_low"] < 1 < row["null_high"] and row["null_low"] < row["null"]
-    assert row["probed"] == inputs.DRAWN
+    assert row["probed"] == DRAWN
 
 
 def test_each_way_changes_one_choice(tiny):
@@ -308,7 +314,7 @@ def history(nats: float) -> pd.DataFrame:
 )
 def test_what_has_not_learned_is_not_judged(nats, state):
     histories = [history(one) for one in nats]
-    assert learned(histories)["value"] == pytest.approx(np.mean(nats))
+    assert learned(histories)[0]["value"] == pytest.approx(np.mean(nats))
     rows = model_rows(measures(), "small", None, histories, WAYS, PUBLISHED)
     assert rows.set_index(["threshold", "quantity"]).loc[("top 20", ATTENTION), "state"] == state
 

@@ -58,28 +58,19 @@ def read_published(path: Path) -> dict[tuple, float]:
     return dict(zip(keys, rows["value"], strict=True))
 
 
-def learned(histories: Sequence[pd.DataFrame]) -> dict[str, float]:
-    """How far the final held-out loss lies below that of words' frequencies, mean over trainings.
+def learned(histories: Sequence[pd.DataFrame]) -> tuple[dict[str, float], str]:
+    """What trainings have learned, and why no ratio of theirs is judged, high or low.
 
-    Returns `value`, `low`, `high`, `n` (nats a word).
+    Returns `value`, `low`, `high`, `n`: how far the final held-out loss lies below that of words'
+    frequencies (nats a word), mean over trainings. And `not reached` if one does not lie below it:
+    it has not learned what would show topics; `undecided` of one training alone; or "".
     """
-    return mean(list(map(_below_unigram, histories)))
-
-
-def _below_unigram(history: pd.DataFrame) -> float:
-    rows = history[(history["split"] == "held-out") & (history["quantity"] == "below_unigram")]
-    return rows.loc[rows["tokens"].idxmax(), "value"]
-
-
-def state_of(histories: Sequence[pd.DataFrame]) -> str:
-    """Why no ratio of a model is judged, high or low: `not reached`, `undecided`, or "".
-
-    One of its trainings does not predict words better than frequencies at its end: it has not
-    learned what would show topics. Or it has one training alone.
-    """
-    if any(_below_unigram(history) <= 0 for history in histories):
-        return "not reached"
-    return "undecided" if len(histories) == 1 else ""
+    below = []
+    for history in histories:
+        rows = history.query("split == 'held-out' and quantity == 'below_unigram'")
+        below.append(rows.loc[rows["tokens"].idxmax(), "value"])
+    state = "undecided" if len(below) == 1 else ""
+    return mean(below), "not reached" if any(one <= 0 for one in below) else state
 
 
 def model_rows(
@@ -103,7 +94,8 @@ def model_rows(
     first = {way: next(iter(thresholds)) for way, thresholds in ways.items()}
     kept = rows["quantity"].isin([*COMPARED, EQUAL, TIGHTER, DISJOINT])
     kept |= rows["quantity"].isin(AT_FIRST) & (rows["threshold"] == rows["way"].map(first))
-    state, records = state_of(histories), rows[kept].to_dict("records")
+    state = learned(histories)[1]
+    records = rows[kept].to_dict("records")
 
     def theirs(overlap: str, at: float | None, quantity: str) -> float:
         return published.get((overlap, like, at, quantity), np.nan)
