@@ -9,6 +9,7 @@ from onelayer.text.models.checkpoints import load_checkpoint
 from onelayer.text.models.tokenizer import load_tokenizer, piece_ids
 from onelayer.topic_structure.wikipedia import probe as of_model
 from onelayer.topic_structure.wikipedia.measure import as_it_is, measure_attention
+from onelayer.topic_structure.wikipedia.published import WORDS
 from onelayer.topic_structure.wikipedia.ratio import keep_words, label_words, topic_bits
 from onelayer.topic_structure.wikipedia.similarity import measure_embeddings
 
@@ -28,16 +29,16 @@ with job(snakemake) as step:
     words, bits = labels["ours"].words, topic_bits(labels["ours"].topics[0])
     articles = of_model.sample_articles(given.articles, settings)
     texts = of_model.encode_texts(tokenizer, articles["text"], words, settings.max_tokens)
-    weights, heads, vectors, shown = [], [], [], None
+    nine, shown = [word for group in WORDS.values() for word in group], None
+    weights, heads, vectors = [], [], []
     for place, folder in enumerate(params.folders):
         model = load_checkpoint(folder, step.device)
-        of_model.check_length(model, settings.max_tokens)
         of = articles["id"], words, bits, settings.reference_length
         pairs, of_heads = of_model.probe(model, texts, *of, progress=step.progress)
         weights.append(pairs["mean"].to_numpy())
         heads.append(of_heads.assign(checkpoint=place))
         vectors.append(of_model.embed(model, tokenizer, words))
-        shown = of_model.embed(model, tokenizer, params.words) if shown is None else shown
+        shown = of_model.embed(model, tokenizer, nine) if shown is None else shown
         del model  # before the next one
     as_they_are = [as_it_is(pairs, one, settings.reference_length) for one in weights]
     # The authors' thousands of words are in several topics each: embeddings at the tightest alone.

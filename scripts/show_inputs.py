@@ -54,6 +54,7 @@ def model_rows(
     gained, state = learned(histories)
     place = place.assign(quantity=LEARNED, **gained)
     inputs = model["inputs"] or {"order": "pieces", "articles": 1}
+    inputs = {name: inputs[name] for name in ("order", "articles")}
     rows = pd.concat([rows, over, place], ignore_index=True)
     return rows.assign(model=name, state=state, **inputs)
 
@@ -125,7 +126,7 @@ def draw(rows: pd.DataFrame) -> plt.Figure:
 
 
 with job(snakemake) as step:
-    models, histories = step.settings["models"], iter(snakemake.input.histories)
+    models, histories = snakemake.params.models, iter(snakemake.input.histories)
     parts, first = [], None
     files = zip(models.items(), snakemake.input.articles, snakemake.input.inputs, strict=True)
     for (name, model), *paths in files:

@@ -9,6 +9,7 @@ from matplotlib.ticker import NullFormatter
 from onelayer.evidence.figures import COLUMN, DIVERGING, PALETTE, WIDTH, despine, plain, plt
 from onelayer.job import job
 from onelayer.topic_structure.wikipedia.measure import ALL, ATTENTION
+from onelayer.topic_structure.wikipedia.published import WORDS
 from onelayer.topic_structure.wikipedia.ratio import tightest
 
 OURS, ALL_HEADS = PALETTE[:2]
@@ -64,24 +65,18 @@ def draw_heads(heads: dict[str, pd.DataFrame], measures: dict[str, pd.DataFrame]
     return figure
 
 
-def scaled_dots(dots: dict[str, np.ndarray]) -> tuple[dict[str, np.ndarray], float]:
-    """Dot products over each model's largest, and the largest of all off the diagonals."""
-    tops = {name: float(np.nanmax(np.abs(one), initial=0.0)) for name, one in dots.items()}
-    scaled = {name: one / (tops[name] or 1.0) for name, one in dots.items()}
-    off = ~np.eye(len(next(iter(dots.values()))), dtype=bool)
-    bound = max(float(np.nanmax(np.abs(one[off]), initial=0.0)) for one in scaled.values())
-    return scaled, bound or 1.0
-
-
-def draw_words(dots: dict[str, np.ndarray], groups: list[dict]) -> plt.Figure:
-    """Words in the order of the groups, which lines divide."""
-    words = [plain(word) for group in groups for word in group["words"]]
-    edges = np.cumsum([len(group["words"]) for group in groups])[:-1] - 0.5
+def draw_words(dots: dict[str, np.ndarray]) -> plt.Figure:
+    """A panel per model; lines divide words of different topics."""
+    words = [word for group in WORDS.values() for word in group]
+    edges = np.cumsum([len(group) for group in WORDS.values()])[:-1] - 0.5
     columns = min(4, len(dots))
     lines = -(-len(dots) // columns)
     size = (min(WIDTH, 1.45 * columns + 1.0), 1.65 * lines + 1.7)
     figure, axes = plt.subplots(lines, columns, figsize=size, squeeze=False)
-    scaled, bound = scaled_dots(dots)
+    tops = {name: float(np.nanmax(np.abs(one), initial=0.0)) for name, one in dots.items()}
+    scaled = {name: one / (tops[name] or 1.0) for name, one in dots.items()}
+    off = ~np.eye(len(words), dtype=bool)
+    bound = max(float(np.nanmax(np.abs(one[off]), initial=0.0)) for one in scaled.values()) or 1.0
     for place, (name, matrix) in enumerate(scaled.items()):
         axis = axes.flat[place]
         image = axis.imshow(matrix, cmap=DIVERGING, vmin=-bound, vmax=bound)
@@ -104,17 +99,15 @@ def draw_words(dots: dict[str, np.ndarray], groups: list[dict]) -> plt.Figure:
     bar.ax.tick_params(labelsize=7)
     grey = [Patch(color=UNKNOWN, label="a word without\na piece of its own")]
     figure.legend(handles=grey, loc="lower right", fontsize=7.5)
-    topics = ", ".join(group["topic"] for group in groups)
-    figure.suptitle(f"Dot products of word embeddings\n({plain(topics)})", fontsize=9)
+    figure.suptitle(f"Dot products of word embeddings\n({', '.join(WORDS)})", fontsize=9)
     return figure
 
 
 with job(snakemake) as step:
     heads, measures, random, dots = {}, {}, [], {}
-    groups, given = step.settings["groups"], snakemake.input
-    words = [word for group in groups for word in group["words"]]
+    given, words = snakemake.input, [word for group in WORDS.values() for word in group]
     files = zip(given.measures, given.heads, given.embeddings, strict=True)
-    for (name, source), paths in zip(step.settings["models"].items(), files, strict=True):
+    for (name, source), paths in zip(step.settings.items(), files, strict=True):
         of_model, of_heads, vectors = map(pd.read_parquet, paths)
         measures[name] = of_model.query("way == 'ours'")
         if source == "random":
@@ -127,4 +120,4 @@ with job(snakemake) as step:
     if random:
         heads[RANDOM] = pd.concat(random)
     step.save_figure(draw_heads(heads, measures), output="heads")
-    step.save_figure(draw_words(dots, groups), output="words")
+    step.save_figure(draw_words(dots), output="words")

@@ -117,13 +117,13 @@ def draw_ours(axis, rows: pd.DataFrame, y: float, shape: dict) -> None:
 
 
 with job(snakemake) as step:
-    models, ways = step.settings["models"], step.settings["ways"]
+    models, ways = snakemake.params.models, snakemake.params.ways
     published = read_published(step.given("published"))
     files = dict(zip(models, snakemake.input.measures, strict=True))
     measures = {name: pd.read_parquet(path) for name, path in files.items()}
     parts = []
     for name, model in models.items():
-        histories = [pd.read_parquet(path) for path in step.settings["histories"].get(name, [])]
+        histories = [pd.read_parquet(path) for path in snakemake.params.histories[name]]
         of = measures[name], name, model["published_as"], histories
         parts.append(model_rows(*of, ways, published))
     probed = [(name, at) for name in models for at in ways["authors"].values()]

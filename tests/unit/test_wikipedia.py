@@ -33,7 +33,7 @@ from onelayer.topic_structure.wikipedia.measure import (
     measure_attention,
 )
 from onelayer.topic_structure.wikipedia.probe import (
-    check_length,
+    Text,
     encode_texts,
     probe,
     sample_articles,
@@ -158,8 +158,9 @@ def test_words_without_pairs_of_both_kinds_are_refused(known):
 
 
 def test_texts_longer_than_a_model_reads_are_refused(tiny):
-    with pytest.raises(OnelayerError, match="max_tokens: 65; this model reads at most 64 tokens"):
-        check_length(load_checkpoint(tiny), 65)
+    text = Text([1] * 65, np.zeros(0, int), np.zeros(0, int), np.zeros(0, int))
+    with pytest.raises(OnelayerError, match="65 in a text; this model reads at most 64"):
+        probe(load_checkpoint(tiny), [text], [0], WORDS, topic_bits(np.eye(16) > 0), 100)
 
 
 def test_texts_without_two_words_of_topics_are_refused(tiny):

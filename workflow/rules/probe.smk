@@ -29,7 +29,6 @@ rule probe_model:
         settings=dump(settings.probe.attention),
         uncertainty=dump(settings.probe.uncertainty),
         authors=dump(wikipedia.authors.ambiguity(settings.topics.ambiguity)),
-        words=[word for group in wikipedia.word_groups for word in group.words],
         seeds=lambda w: getattr(settings.models[w.model], "seeds", [0]),
         folders=lambda w: [f"results/models/{name}" for name in checkpoints_of(w.model)],
         code=code("probe_model"),

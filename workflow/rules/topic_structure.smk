@@ -18,14 +18,12 @@ rule show_wikipedia:
         "../../envs/onelayer.yaml"
     params:
         published=repository_file("reference/topic_structure_wikipedia.csv"),
-        settings={
-            "models": {name: dump(settings.models[name]) for name in wikipedia.models},
-            "ways": {
-                "authors": {t.label: t.published for t in wikipedia.authors.words},
-                "ours": {t.label: t.published for t in settings.topics.ambiguity.thresholds},
-            },
-            "histories": {name: histories(name) for name in wikipedia.models},
+        models={name: dump(settings.models[name]) for name in wikipedia.models},
+        ways={
+            "authors": {t.label: t.published for t in wikipedia.authors.words},
+            "ours": {t.label: t.published for t in settings.topics.ambiguity.thresholds},
         },
+        histories={name: histories(name) for name in wikipedia.models},
         code=code("show_wikipedia"),
         caption="Mean attention (and cosine of embeddings) of pairs of words of one topic over that "
         "of pairs of two, by model and number of words kept of each topic.",
@@ -49,10 +47,7 @@ rule show_models:
     conda:
         "../../envs/onelayer.yaml"
     params:
-        settings={
-            "models": {name: settings.models[name].source for name in wikipedia.models},
-            "groups": [dump(group) for group in wikipedia.word_groups],
-        },
+        settings={name: settings.models[name].source for name in wikipedia.models},
         code=code("show_models"),
         caption="The attention ratio of every head by layer, at the tightest threshold, disjoint "
         "topics (lines: of all heads together, with its 95% interval); and dot products of the raw "
@@ -78,16 +73,7 @@ rule show_inputs:
         "../../envs/onelayer.yaml"
     params:
         kept=repository_file("reference/topic_structure_inputs.csv"),
-        settings={
-            "models": {
-                name: {
-                    "seeds": settings.models[name].seeds,
-                    "inputs": settings.models[name].inputs
-                    and settings.models[name].inputs.model_dump(include={"order", "articles"}),
-                }
-                for name in wikipedia.inputs.models
-            }
-        },
+        models={name: dump(settings.models[name]) for name in wikipedia.inputs.models},
         code=code("show_inputs"),
         caption="The attention ratio over that of permuted topics, of models pretrained on inputs "
         "of one article, of several, of bags of words and of words drawn from topics.",
@@ -113,13 +99,10 @@ rule show_sensitivity:
     conda:
         "../../envs/onelayer.yaml"
     params:
-        settings={
-            "models": sensitivity.models,
-            "ways": [
-                dump(way, topics=way.topics or settings.topics.lda.topics)
-                for way in sensitivity.ways
-            ],
-        },
+        models=sensitivity.models,
+        ways=[
+            dump(way, topics=way.topics or settings.topics.lda.topics) for way in sensitivity.ways
+        ],
         code=code("show_sensitivity"),
     message:
         "Show whether the ratios depend on how they are measured"

@@ -14,13 +14,6 @@ Names = Annotated[list[Name], each_once()]
 AUTHORS = {"passes": 1, "chunksize": 2000, "decay": 0.5, "offset": 1.0, "alpha": None, "eta": None}
 
 
-class WordGroup(Block):
-    """A few words that a reader takes for one topic."""
-
-    topic: Title  # its name
-    words: list[str] = Field(min_length=1)
-
-
 class ReadingSettings(Block):
     """The page on which attention can be seen on a text, `results/reading.html`."""
 
@@ -47,8 +40,8 @@ class TopicsBy(Block):
 
     def lda(self, ours: LdaSettings) -> LdaSettings:
         """The topic model."""
-        topics = self.topics or ours.topics
-        changes = {"backend": self.backend, "topics": topics, "seed": self.seed}
+        changes = {"backend": self.backend, "seed": self.seed}
+        changes |= {"topics": self.topics} if self.topics else {}
         return ours.model_copy(update=changes | (AUTHORS if self.schedule == "authors" else {}))
 
     def fit(self, ours: LdaSettings) -> str:
@@ -78,7 +71,6 @@ class WikipediaSettings(Block):
     corpus: Name  # of `corpora`
     models: Names = Field(min_length=1)  # of `models`, in the order of the tables' rows
     authors: AuthorsWay  # whose rows stand first
-    word_groups: list[WordGroup] = Field(min_length=2)  # for the heat map of dot products
     inputs: InputsSettings
     reading: ReadingSettings
 

@@ -93,18 +93,6 @@ def encode_texts(
     return read
 
 
-def check_length(model: PreTrainedModel, max_tokens: int) -> None:
-    """Refuse texts longer than the model reads.
-
-    Raises:
-        OnelayerError: `max_tokens` is more.
-    """
-    if max_tokens > (longest := longest_text(model)):
-        raise OnelayerError(
-            f"probe.attention.max_tokens: {max_tokens}; this model reads at most {longest} tokens"
-        )
-
-
 def attention_of(
     model: PreTrainedModel, texts: Sequence[Text], batch: int = 1
 ) -> Iterator[tuple[int, torch.Tensor]]:
@@ -164,8 +152,12 @@ def probe(
         And of every `layer` and `head` the `ratio` of mean weights, pairs that meet over others.
 
     Raises:
-        OnelayerError: no text holds two of the words.
+        OnelayerError: no text holds two of the words, or one is longer than the model reads.
     """
+    if (most := max(len(text.ids) for text in texts)) > (longest := longest_text(model)):
+        raise OnelayerError(
+            f"probe.attention.max_tokens: {most} in a text; this model reads at most {longest}"
+        )
     causal, parts, heads, classes = None, [], 0.0, np.zeros(2)
     has_topic = bits.any(axis=0)
     read = attention_of(model, texts, batch)

@@ -18,6 +18,11 @@ from onelayer.topic_structure.wikipedia.measure import (
 )
 from onelayer.topic_structure.wikipedia.similarity import COSINE, DOT, RAW
 
+WORDS = {  # of the paper's heat maps of embeddings
+    "animals": ["frog", "toad", "lizard"],
+    "composers": ["mozart", "beethoven", "schubert"],
+    "mathematics": ["algebra", "arithmetic", "calculus"],
+}
 COMPARED = [ATTENTION, COSINE, DOT]
 RAW_DIFFERENCE = "embedding_raw_dot_difference"  # of E = W_E^T W_E, the theorem's
 PUBLISHED_AS = dict(zip(COMPARED, COMPARED, strict=True)) | {RAW: COSINE}

@@ -32,7 +32,7 @@ from onelayer.topic_structure.wikipedia.measure import (
     measure_attention,
     measure_classes,
 )
-from onelayer.topic_structure.wikipedia.probe import Text, check_length, embed, encode_texts, probe
+from onelayer.topic_structure.wikipedia.probe import Text, embed, encode_texts, probe
 from onelayer.topic_structure.wikipedia.ratio import label_words, tightest, topic_bits
 from onelayer.topic_structure.wikipedia.similarity import measure_embeddings
 
@@ -113,7 +113,6 @@ def measure_ways(
     Returns:
         Rows of `measure` with `way`; of a way with too few pairs of words there are none.
     """
-    check_length(model, settings.max_tokens)
     # Of words that share a piece the same one is left in all ways.
     pieces = piece_ids(tokenizer, pd.concat(kept.values())["word"].unique())
     words = sorted(pieces)
