@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import NullFormatter
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from onelayer.evidence.figures import COLUMN, DIVERGING, PALETTE, WIDTH, despine, plain, plt
 from onelayer.job import job
@@ -14,7 +14,6 @@ from onelayer.topic_structure.wikipedia.ratio import tightest
 
 OURS, ALL_HEADS = PALETTE[:2]
 RANDOM = "random weights"
-TICKS = [0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 8]
 UNKNOWN = "0.75"  # grey: the word has no piece of its own
 
 
@@ -33,8 +32,8 @@ def draw_heads(heads: dict[str, pd.DataFrame], measures: dict[str, pd.DataFrame]
         axis.axvline(1, color="0.5", linewidth=0.8, zorder=0)
         axis.plot(rows["ratio"], heights, "o", color=OURS, markersize=3, alpha=0.6, zorder=2)
         if name in measures:
-            rows = tightest(measures[name]).set_index(["seed", "quantity"])
-            together = rows.loc[(ALL, ATTENTION)]
+            of_model = tightest(measures[name]).set_index(["seed", "quantity"])
+            together = of_model.loc[(ALL, ATTENTION)]
             axis.axvspan(together["low"], together["high"], color=ALL_HEADS, alpha=0.25, lw=0)
             axis.axvline(together["value"], color=ALL_HEADS, linewidth=1.4, zorder=3)
         axis.set(yticks=range(len(lines)), yticklabels=lines, ylim=(len(lines) - 0.35, -0.65))
@@ -45,9 +44,7 @@ def draw_heads(heads: dict[str, pd.DataFrame], measures: dict[str, pd.DataFrame]
         axis.set_xscale("log")
         axis.tick_params(axis="x", which="both", length=3 if last else 0)
         despine(axis, bottom=not last)
-    left, right = last_limits = axes[-1, 0].get_xlim()
-    ticks = [tick for tick in TICKS if left <= tick <= right] or list(last_limits)
-    axes[-1, 0].set_xticks(ticks, minor=False)
+    axes[-1, 0].xaxis.set_major_locator(LogLocator(subs=(1, 2, 3, 5, 7)))
     axes[-1, 0].xaxis.set_major_formatter("{x:g}")
     axes[-1, 0].xaxis.set_minor_formatter(NullFormatter())
     axes[-1, 0].set_xlabel("attention of one topic / of two")
@@ -56,12 +53,9 @@ def draw_heads(heads: dict[str, pd.DataFrame], measures: dict[str, pd.DataFrame]
         Line2D([], [], color=ALL_HEADS, linewidth=1.4, label="all heads together [95%]"),
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=2, fontsize=7.5)
-    trained = [rows["ratio"] for name, rows in heads.items() if name != RANDOM]
-    ratios = pd.concat(trained) if trained else pd.Series(dtype=float)
-    title = (
-        f"{(ratios > 1).sum()} of {len(ratios)} heads of trained models\nabove 1 (number: layer)"
-    )
-    figure.suptitle(title, fontsize=9)
+    ratios = pd.concat(heads).drop(index=RANDOM, level=0, errors="ignore")["ratio"]
+    title = f"{(ratios > 1).sum()} of {len(ratios)} heads of trained models"
+    figure.suptitle(f"{title}\nabove 1 (number: layer)", fontsize=9)
     return figure
 
 

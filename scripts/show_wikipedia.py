@@ -68,12 +68,10 @@ def draw(measures: dict, models: dict, ways: dict, published: dict):
                 theirs = published.get(("disjoint", like, at, of), np.nan)
                 axis.plot(theirs, y, mfc="none", color=PAPER, zorder=5, **shape)
                 if name in drawn and not (quantity == RAW and name in controls):
-                    of = {"way": way, "overlap": "disjoint", "threshold": threshold}
-                    of = pd.Series(of | {"quantity": quantity})
-                    rows = measures[name]
-                    rows = rows[(rows[list(of.index)] == of).all(axis=1)].set_index("seed")
+                    of = f"way == '{way}' and overlap == 'disjoint' and threshold == '{threshold}'"
+                    rows = measures[name].query(f"{of} and quantity == '{quantity}'")
                     if len(rows):
-                        draw_ours(axis, rows, y, shape)
+                        draw_ours(axis, rows.set_index("seed"), y, shape)
         axis.grid(axis="y", linewidth=0.4)
         axis.tick_params(axis="y", length=0)
         axis.set_title(label if i == 0 else "", fontsize=9)

@@ -25,6 +25,7 @@ from onelayer.settings.probe import UncertaintySettings
 from onelayer.topic_structure.wikipedia.ratio import (
     EDGES,
     Labels,
+    Pairs,
     Variant,
     class_sums,
     like_strata,
@@ -101,34 +102,6 @@ def rows_of(variant: Variant, quantity: str, seeds: Sequence[int], draws: Draws)
         yield row
 
 
-class Pairs(NamedTuple):
-    """Rows of the probe as numbers."""
-
-    first: np.ndarray  # index of a word, [rows]
-    second: np.ndarray
-    document: np.ndarray
-    distance: np.ndarray
-    numbers: np.ndarray  # 1 and the weights of S checkpoints, [1 + S, rows]
-
-    @classmethod
-    def read(
-        cls, rows: pd.DataFrame, weights: Sequence[np.ndarray], words: Sequence[str]
-    ) -> "Pairs":
-        """Of rows of `probe` those of two of these words, and the weights of S checkpoints."""
-        place = pd.Index(words).get_indexer(rows["first"].cat.categories)
-        first, second = (place[rows[name].cat.codes] for name in ("first", "second"))
-        numbers = np.stack([np.ones(len(rows)), *weights])
-        document, distance = rows["document"].cat.codes, rows["distance"]
-        of = document.to_numpy(np.int64), distance.to_numpy(np.int64), numbers
-        kept = (first >= 0) & (second >= 0)
-        return cls(*(one[..., kept] for one in (first, second, *of)))
-
-    def among(self, words: np.ndarray) -> "Pairs":
-        """Those of two of these words, bool [W]."""
-        kept = words[self.first] & words[self.second]
-        return Pairs(*(one[..., kept] for one in self))
-
-
 def as_it_is(rows: pd.DataFrame, weight: np.ndarray, reference_length: int) -> np.ndarray:
     """Weights without the probe's correction for length, as in the authors' code."""
     return weight * reference_length / rows["keys"].to_numpy()
@@ -165,9 +138,8 @@ def measure_attention(
         among, first = pairs.among(topics.any(axis=1)), variant in labels.first
         moved = permutations(topics, labels.occurrences, settings)
         strata = [(among.distance, B), (among.document, D)][: 1 + first]
-        null = permuted_sums(among.first, among.second, among.numbers, topics, moved, strata)
         same = meets(topic_bits(topics), among.first, among.second)
-        found = _ratios(among, same, resampled, *null)
+        found = _ratios(among, same, resampled, *permuted_sums(among, topics, moved, strata))
         for quantity, draws in found.items():
             if not all(np.isfinite(one).all() for one in draws):
                 raise OnelayerError(

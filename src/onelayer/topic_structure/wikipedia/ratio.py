@@ -104,6 +104,34 @@ def label_words(kept: pd.DataFrame, vocabulary: pd.DataFrame, known: Collection[
     return Labels(words, variants, topics, occurrences)
 
 
+class Pairs(NamedTuple):
+    """Rows of the probe as numbers."""
+
+    first: np.ndarray  # index of a word, [rows]
+    second: np.ndarray
+    document: np.ndarray
+    distance: np.ndarray
+    numbers: np.ndarray  # 1 and the weights of S checkpoints, [1 + S, rows]
+
+    @classmethod
+    def read(
+        cls, rows: pd.DataFrame, weights: Sequence[np.ndarray], words: Sequence[str]
+    ) -> "Pairs":
+        """Of rows of `probe` those of two of these words, and the weights of S checkpoints."""
+        place = pd.Index(words).get_indexer(rows["first"].cat.categories)
+        first, second = (place[rows[name].cat.codes] for name in ("first", "second"))
+        numbers = np.stack([np.ones(len(rows)), *weights])
+        document, distance = rows["document"].cat.codes, rows["distance"]
+        of = document.to_numpy(np.int64), distance.to_numpy(np.int64), numbers
+        kept = (first >= 0) & (second >= 0)
+        return cls(*(one[..., kept] for one in (first, second, *of)))
+
+    def among(self, words: np.ndarray) -> "Pairs":
+        """Those of two of these words, bool [W]."""
+        kept = words[self.first] & words[self.second]
+        return Pairs(*(one[..., kept] for one in self))
+
+
 def class_sums(numbers: np.ndarray, same: np.ndarray, stratum: np.ndarray, U: int) -> np.ndarray:
     """Sums of rows by class and stratum, [1 + S, 2, U].
 
@@ -185,31 +213,22 @@ def permutations(
 
 
 def permuted_sums(
-    first: np.ndarray,
-    second: np.ndarray,
-    numbers: np.ndarray,
-    topics: np.ndarray,
-    moved: np.ndarray,
-    strata: Sequence[tuple[np.ndarray, int]],
+    pairs: Pairs, topics: np.ndarray, moved: np.ndarray, strata: Sequence[tuple[np.ndarray, int]]
 ) -> list[np.ndarray]:
-    """`class_sums` with topics permuted, of pairs of words with a topic.
+    """`class_sums` of pairs of words with a topic, [P, 1 + S, 2, U], topics `moved` [P, W].
 
-    Args:
-        moved: `permutations`, [P, W].
-        strata: of each row, and how many there are: [rows] and U.
-
-    Returns:
-        For each of `strata` sums [P, 1 + S, 2, U].
+    For each of `strata`: that of each row, [rows], and how many there are, U.
     """
+    numbers = pairs.numbers
     bits, alone = topic_bits(topics), not (topics.sum(axis=1) > 1).any()
     topic = topics.argmax(axis=1).astype(np.int16)
     totals = [np.stack([np.bincount(of, one, U) for one in numbers]) for of, U in strata]
     sums = [np.empty((len(moved), len(numbers), 2, U)) for _, U in strata]
     for place, p in enumerate(moved):
         if alone:  # the same, in half of the time
-            same = np.flatnonzero(topic[p][first] == topic[p][second])
+            same = np.flatnonzero(topic[p][pairs.first] == topic[p][pairs.second])
         else:
-            same = np.flatnonzero(meets(bits[:, p], first, second))
+            same = np.flatnonzero(meets(bits[:, p], pairs.first, pairs.second))
         weights = numbers[:, same]  # few of all
         for (of, U), total, out in zip(strata, totals, sums, strict=True):
             out[place, :, 0] = [np.bincount(of[same], one, U) for one in weights]

@@ -27,13 +27,12 @@ from onelayer.topic_structure.wikipedia.measure import (
     ACROSS,
     DRAWN,
     WITHIN,
-    Pairs,
     as_it_is,
     measure_attention,
     measure_classes,
 )
 from onelayer.topic_structure.wikipedia.probe import Text, embed, encode_texts, probe
-from onelayer.topic_structure.wikipedia.ratio import label_words, tightest, topic_bits
+from onelayer.topic_structure.wikipedia.ratio import Pairs, label_words, tightest, topic_bits
 from onelayer.topic_structure.wikipedia.similarity import measure_embeddings
 
 Progress = Callable[..., Iterable]
@@ -53,15 +52,11 @@ def measure_inputs(
 ) -> pd.DataFrame:
     """Attention ratios of one model on inputs, by which words are paired.
 
-    Args:
-        models: one a seed, bidirectional.
-        inputs: word ids, and which article (or, if `drawn`, which topic) each word is of: two
-            [words] of each input.
-        kept: of which the tightest variant is measured.
+    `models`: one a seed, bidirectional. `inputs`: word ids, and which article (or, if `drawn`,
+    which topic) each word is of, [words] each. Of `kept` the tightest variant is measured.
 
-    Returns:
-        Rows of `measure_attention` with `probed`: `WITHIN`, and `ACROSS` if there is such a pair;
-        or `DRAWN`, whose null gives the words of each input its topics in random order.
+    Returns rows of `measure_attention` with `probed`: `WITHIN`, and `ACROSS` if there is such a
+    pair; or `DRAWN`, whose null gives the words of each input its topics in random order.
     """
     kept = tightest(kept)
     pieces = piece_ids(tokenizer, kept["word"].unique())
@@ -107,11 +102,8 @@ def measure_ways(
 ) -> pd.DataFrame:
     """Attention and embedding ratios of a checkpoint, by way; one forward pass serves all ways.
 
-    Args:
-        kept: words that the ambiguity filter kept, by name of the way.
-
-    Returns:
-        Rows of `measure` with `way`; of a way with too few pairs of words there are none.
+    `kept`: words that the ambiguity filter kept, by name of the way. Returns rows of `measure` with
+    `way`; of a way with too few pairs of words there are none.
     """
     # Of words that share a piece the same one is left in all ways.
     pieces = piece_ids(tokenizer, pd.concat(kept.values())["word"].unique())
