@@ -7,8 +7,8 @@ from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
 from onelayer.settings.topics import AmbiguitySettings
 from onelayer.text.models.checkpoints import load_checkpoint
 from onelayer.text.models.tokenizer import load_tokenizer, piece_ids
-from onelayer.topic_structure.wikipedia import probe as of_model
 from onelayer.topic_structure.wikipedia.measure import as_it_is, measure_attention
+from onelayer.topic_structure.wikipedia.probe import embed, encode_texts, probe, sample_articles
 from onelayer.topic_structure.wikipedia.published import WORDS
 from onelayer.topic_structure.wikipedia.ratio import keep_words, label_words, topic_bits
 from onelayer.topic_structure.wikipedia.similarity import measure_embeddings
@@ -22,40 +22,32 @@ with job(snakemake) as step:
     theirs = keep_words(given.authors_topics, vocabulary, authors)
     tokenizer = load_tokenizer(params.folders[0])
     pieces = piece_ids(tokenizer, pd.concat([ours, theirs])["word"].unique())
-    labels = {
-        way: label_words(kept, vocabulary, pieces)
-        for way, kept in {"authors": theirs, "ours": ours}.items()
-    }
-    words, bits = labels["ours"].words, topic_bits(labels["ours"].topics[0])
-    articles = of_model.sample_articles(given.articles, settings)
-    texts = of_model.encode_texts(tokenizer, articles["text"], words, settings.max_tokens)
+    ours, theirs = (label_words(kept, vocabulary, pieces) for kept in (ours, theirs))
+    words, bits = ours.words, topic_bits(ours.topics[0])
+    articles = sample_articles(given.articles, settings)
+    texts = encode_texts(tokenizer, articles["text"], words, settings.max_tokens)
     nine, shown = [word for group in WORDS.values() for word in group], None
     weights, heads, vectors = [], [], []
     for place, folder in enumerate(params.folders):
         model = load_checkpoint(folder, step.device)
         of = articles["id"], words, bits, settings.reference_length
-        pairs, of_heads = of_model.probe(model, texts, *of, progress=step.progress)
+        pairs, of_heads = probe(model, texts, *of, progress=step.progress)
         weights.append(pairs["mean"].to_numpy())
         heads.append(of_heads.assign(checkpoint=place))
-        vectors.append(of_model.embed(model, tokenizer, words))
-        shown = of_model.embed(model, tokenizer, nine) if shown is None else shown
+        vectors.append(embed(model, tokenizer, words))
+        shown = embed(model, tokenizer, nine) if shown is None else shown
         del model  # before the next one
     as_they_are = [as_it_is(pairs, one, settings.reference_length) for one in weights]
     # The authors' thousands of words are in several topics each: embeddings at the tightest alone.
-    of, tight = (uncertainty, params.seeds), labels["authors"].only_first()
-    measures = {
-        "authors": [
-            measure_attention(pairs, as_they_are, labels["authors"], *of),
-            measure_embeddings(vectors, tight, *of, step.progress),
-        ],
-        "ours": [
-            measure_attention(pairs, weights, labels["ours"], *of),
-            measure_embeddings(vectors, labels["ours"], *of, step.progress),
-        ],
-    }
-    measures = pd.concat([pd.concat(parts).assign(way=way) for way, parts in measures.items()])
+    of, tight = (uncertainty, params.seeds), theirs.only_first()
+    measured = [
+        measure_attention(pairs, as_they_are, theirs, *of).assign(way="authors"),
+        measure_embeddings(vectors, tight, *of).assign(way="authors"),
+        measure_attention(pairs, weights, ours, *of).assign(way="ours"),
+        measure_embeddings(vectors, ours, *of).assign(way="ours"),
+    ]
     step.save(
-        measures=measures.reset_index(drop=True),
+        measures=pd.concat(measured, ignore_index=True),
         heads=pd.concat(heads, ignore_index=True),
         embeddings=shown.drop(columns="output"),
     )

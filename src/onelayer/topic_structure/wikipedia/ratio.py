@@ -11,7 +11,6 @@ numbers of pairs, then weights of each checkpoint; of one topic, of two.
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,8 +39,7 @@ class Variant(NamedTuple):
         return rows[(rows["overlap"] == self.overlap) & (rows["threshold"] == self.threshold)]
 
 
-@dataclass(frozen=True)
-class Labels:
+class Labels(NamedTuple):
     """Topics of the W probed words under V variants."""
 
     words: Sequence[str]  # [W], alphabetical
@@ -52,14 +50,12 @@ class Labels:
     @property
     def first(self) -> set[Variant]:
         """The tightest variant of each overlap mode."""
-        modes = {variant.overlap: variant for variant in reversed(self.variants)}
-        return set(modes.values())
+        return set({variant.overlap: variant for variant in reversed(self.variants)}.values())
 
     def only_first(self) -> "Labels":
         """Without the looser variants."""
-        kept = [variant in self.first for variant in self.variants]
-        variants = [variant for variant in self.variants if variant in self.first]
-        return replace(self, variants=variants, topics=self.topics[kept])
+        kept = [place for place, variant in enumerate(self.variants) if variant in self.first]
+        return self._replace(variants=[self.variants[k] for k in kept], topics=self.topics[kept])
 
 
 def variants_of(rows: pd.DataFrame) -> list[Variant]:
@@ -201,7 +197,7 @@ def permutations(
     """
     rng = generator("permutations", settings.seed)
     labelled = np.flatnonzero(labels.any(axis=1))
-    order = labelled[np.argsort(occurrences[labelled].astype(np.float64), kind="stable")]
+    order = labelled[np.argsort(occurrences[labelled], kind="stable")]
     strata = np.empty(len(labels), dtype=np.int64)
     bins = max(1, min(settings.frequency_bins, len(order) // 2))
     strata[order] = np.arange(len(order)) * bins // max(1, len(order))

@@ -9,7 +9,7 @@ Shapes: W words, K topics, G distinct topic sets, S checkpoints, d width of the 
 """
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -43,7 +43,7 @@ def pair_means(
             copies; and permutations p, [W]: word w takes the topics of word p[w].
     """
     sets, group = np.unique(topics, axis=0, return_inverse=True)
-    several, shape = (sets.sum(axis=1) > 1).any(), (len(sets), len(topics))
+    shape = len(sets), len(topics)
     by_topic = csr_array(sets.T.astype(np.float64))  # [K, G]
     shared = sets.astype(np.float64) @ sets.T
     again = csr_array(np.where(shared > 1, 1.0 - shared, 0.0))  # [G, G]
@@ -57,11 +57,8 @@ def pair_means(
         sums.append(of_draws := [])
         for of_groups, n in members:
             grouped, itself = of_groups @ x, (n * n) @ squares
-            whole = grouped.sum(axis=0)
-            of_topics = by_topic @ grouped if several else grouped
-            same = np.vdot(of_topics, of_topics) - itself
-            if several:
-                same += np.vdot(again @ grouped, grouped)
+            whole, of_topics = grouped.sum(axis=0), by_topic @ grouped
+            same = np.vdot(of_topics, of_topics) - itself + np.vdot(again @ grouped, grouped)
             of_draws.append([same, whole @ whole - itself - same])
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.array(sums[1:]) / np.array(sums[0])
@@ -72,19 +69,14 @@ def measure_embeddings(
     labels: Labels,
     settings: UncertaintySettings,
     seeds: Sequence[int] = (),
-    progress: Callable[..., Iterable] = lambda items, **_: items,
 ) -> pd.DataFrame:
     """Similarity of one model's embeddings, every variant, exact over all pairs of words.
 
-    Args:
-        checkpoints: rows of `embed`.
-
-    Returns:
-        Rows as of attention, `n` words, of the embedding layer's output `embedding_cosine_ratio`
-        and `embedding_dot_ratio`; at the tightest threshold of the raw matrix
-        `embedding_raw_cosine_ratio` and `embedding_raw_dot_ratio`. Behind each ratio the mean
-        within topics less that across, `embedding_cosine_difference`, ..., and the mean across,
-        `embedding_cosine_different`, ...: where 0 is within its interval the ratio means nothing.
+    Returns, of each checkpoint's rows of `embed`, rows as of attention, `n` words: of the embedding
+    layer's output `embedding_cosine_ratio` and `embedding_dot_ratio`; at the tightest threshold of
+    the raw matrix `embedding_raw_cosine_ratio` and `embedding_raw_dot_ratio`. Behind each ratio the
+    mean within topics less that across, `embedding_cosine_difference`, ..., and the mean across,
+    `embedding_cosine_different`, ...: where 0 is within its interval the ratio means nothing.
 
     Raises:
         OnelayerError: vectors are zero or not finite, or a variant has too few pairs.
@@ -98,8 +90,8 @@ def measure_embeddings(
                 f"word embeddings: {bad} of {len(of)} vectors are zero or not finite: no cosine"
             )
         vectors[quantity].append(of if quantity in (DOT, RAW_DOT) else of / lengths[:, None])
-    measured, parts = [], list(zip(labels.variants, labels.topics, strict=True))
-    for variant, topics in progress(parts, unit="variant"):
+    measured = []
+    for variant, topics in zip(labels.variants, labels.topics, strict=True):
         chosen = np.flatnonzero(topics.any(axis=1))
         rng, size = generator("words", settings.seed), len(chosen)
         drawn = [rng.choice(chosen, size=size) for _ in range(settings.word_resamples)]
