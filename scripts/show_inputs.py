@@ -46,17 +46,13 @@ def model_rows(
     """Ratios of a model on articles and on inputs, and what it has learned."""
     rows = pd.concat([articles, inputs])
     rows = rows[(rows["seed"] == ALL) & rows["quantity"].isin([ATTENTION, EQUAL])]
-    over = rows.drop(columns=["value", "low", "high", "null"]).rename(
-        columns={"over_null": "value", "over_low": "low", "over_high": "high"}
-    )
-    over["quantity"] += OVER
-    place = rows.iloc[:1][["probed", "overlap", "threshold"]]
+    over = rows.assign(quantity=rows["quantity"] + OVER, null=np.nan)
+    over[["value", "low", "high"]] = rows[["over_null", "over_low", "over_high"]]
     gained, state = learned(histories)
-    place = place.assign(quantity=LEARNED, **gained)
-    inputs = model["inputs"] or {"order": "pieces", "articles": 1}
-    inputs = {name: inputs[name] for name in ("order", "articles")}
-    rows = pd.concat([rows, over, place], ignore_index=True)
-    return rows.assign(model=name, state=state, **inputs)
+    place = rows.iloc[:1][["probed", "overlap", "threshold"]]
+    rows = pd.concat([rows, over, place.assign(quantity=LEARNED, **gained)], ignore_index=True)
+    of = model["inputs"] or {"order": "pieces", "articles": 1}
+    return rows.assign(model=name, state=state, order=of["order"], articles=of["articles"])
 
 
 def less(articles: pd.DataFrame, first: pd.DataFrame, quantity: str) -> dict[str, float]:

@@ -58,12 +58,9 @@ rule measure_inputs:
         runtime=lambda w, attempt: 60 * attempt,
         gpu=gpus(settings.probe.attention),
     params:
-        settings=dump(
-            settings.probe.attention,
-            documents=wikipedia.inputs.documents,
-            longest=settings.pretraining.size.longest - 2,
-            uncertainty=dump(settings.probe.uncertainty),
-        ),
+        settings=dump(settings.probe.attention, documents=wikipedia.inputs.documents),
+        longest=settings.pretraining.size.longest - 2,
+        uncertainty=dump(settings.probe.uncertainty),
         seeds=lambda w: settings.models[w.model].seeds,
         drawn=lambda w: getattr(settings.models[w.model].inputs, "order", "") == "drawn",
         folders=lambda w: [f"results/models/{name}" for name in checkpoints_of(w.model)],
@@ -99,12 +96,9 @@ rule measure_sensitivity:
         runtime=lambda w, attempt: 60 * attempt,
         gpu=gpus(settings.probe.attention),
     params:
-        settings=dump(
-            settings.probe.attention,
-            documents=sensitivity.documents,
-            uncertainty=dump(sensitivity.uncertainty),
-            ways=[dump(way) for way in sensitivity.ways],
-        ),
+        settings=dump(settings.probe.attention, documents=sensitivity.documents),
+        uncertainty=dump(sensitivity.uncertainty),
+        ways=[dump(way) for way in sensitivity.ways],
         folder=lambda w: f"results/models/{checkpoints_of(w.model)[0]}",
         code=code("measure_sensitivity"),
     message:

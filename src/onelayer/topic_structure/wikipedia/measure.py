@@ -114,18 +114,13 @@ def measure_attention(
     settings: UncertaintySettings,
     seeds: Sequence[int] = (),
 ) -> pd.DataFrame:
-    """Attention ratios of one model under every variant.
+    """Attention ratios of one model under every variant, from rows of `probe`.
 
-    Args:
-        rows: of `probe`, of these words and perhaps of others.
-        weights: of S checkpoints, [rows] each.
-
-    Returns:
-        Rows `seed`, `overlap`, `threshold`, `quantity` and what `rows_of` adds. Quantities:
-        `attention_ratio`; `..._distance_standardised`; at the tightest threshold
-        `..._within_documents` and, of disjoint topics, `..._over_topics`, with an interval for
-        topics like these; and the paper's two directions as differences,
-        `..._tightest_minus_loosest` and `..._disjoint_minus_overlapping`.
+    `weights` of S checkpoints, [rows] each. Returns rows `seed`, `overlap`, `threshold`, `quantity`
+    and what `rows_of` adds, of `attention_ratio`; `..._distance_standardised`; at the tightest
+    threshold `..._within_documents` and, of disjoint topics, `..._over_topics`, with an interval
+    for topics like these; and the paper's two directions as differences,
+    `..._tightest_minus_loosest` and `..._disjoint_minus_overlapping`.
 
     Raises:
         OnelayerError: a variant has too few pairs of some class.

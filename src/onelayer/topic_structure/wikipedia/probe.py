@@ -138,12 +138,9 @@ def probe(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The one loop that probes: articles or inputs, any checkpoint, any device.
 
-    Args:
-        ids: of the texts, in order.
-        words: the W words that `Text.words` counts.
-        bits: `topic_bits` of the words, for the ratios of single heads.
-        pooled: names of `POOLED`.
-        batch: texts a forward pass; by more than one, weights move by rounding.
+    `ids` of the texts, in order; the W `words` that `Text.words` counts; `topic_bits` of them, for
+    the ratios of single heads; names of `POOLED`; texts a forward pass (by more than one, weights
+    move by rounding).
 
     Returns:
         Rows `document`, `first`, `second` (categories), `distance` (place in `EDGES`), `keys`,

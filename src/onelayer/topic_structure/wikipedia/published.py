@@ -86,12 +86,10 @@ def model_rows(
     ways: Mapping[str, Mapping[str, float]],
     published: Mapping[tuple, float],
 ) -> pd.DataFrame:
-    """A model's rows over seeds, beside the published ones of the model `like`.
+    """A model's rows over seeds, of `measures` with `way`, beside the published ones of `like`.
 
-    Args:
-        measures: rows of `measure` with `way`.
-        histories: of the losses of a model that is pretrained here, one a seed.
-        ways: published threshold by our label, tightest first, by way.
+    `histories`: of the losses of a model that is pretrained here, one a seed. `ways`: published
+    threshold by our label, tightest first, by way.
     """
     rows = measures[measures["seed"] == ALL]
     zero = rows["quantity"].str.endswith("_different") & (rows["low"] <= 0) & (rows["high"] >= 0)

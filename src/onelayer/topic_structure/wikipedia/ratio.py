@@ -129,13 +129,7 @@ class Pairs(NamedTuple):
 
 
 def class_sums(numbers: np.ndarray, same: np.ndarray, stratum: np.ndarray, U: int) -> np.ndarray:
-    """Sums of rows by class and stratum, [1 + S, 2, U].
-
-    Args:
-        numbers: 1 and the weights of each row, [1 + S, rows].
-        same: whether its words share a topic, bool [rows].
-        stratum: int [rows].
-    """
+    """Sums of `numbers` [1 + S, rows] by class (`same`, bool [rows]) and stratum, [1 + S, 2, U]."""
     code = np.where(same, stratum, U + stratum)
     return np.stack([np.bincount(code, one, 2 * U) for one in numbers]).reshape(-1, 2, U)
 

@@ -32,15 +32,11 @@ def pair_means(
 ) -> np.ndarray:
     """Mean x_i . y_j over pairs of words that share a topic, and over others: [kinds, draws, 2].
 
-    Exact over all pairs of distinct words. Words with the same topics are a group; of all groups
-    that meet, the sum over topics counts a pair as often as it shares topics, and pairs that share
-    several are then counted once.
-
-    Args:
-        vectors: kinds of vectors of words with a topic each, [W, d] each.
-        topics: bool [W, K].
-        draws: multiplicities n, [W]: a pair counts n_i n_j times, a word never pairs with its own
-            copies; and permutations p, [W]: word w takes the topics of word p[w].
+    Exact over all pairs of distinct words, of any kinds of `vectors`, [W, d] each, and `topics`,
+    bool [W, K]. Words with the same topics are a group; of all groups that meet, the sum over
+    topics counts a pair as often as it shares topics, and pairs that share several are then counted
+    once. A draw has multiplicities n, [W]: a pair counts n_i n_j times, a word never pairs with its
+    own copies; and a permutation p, [W]: word w takes the topics of word p[w].
     """
     sets, group = np.unique(topics, axis=0, return_inverse=True)
     shape = len(sets), len(topics)
