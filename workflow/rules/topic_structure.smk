@@ -110,16 +110,17 @@ rule show_sensitivity:
         "../../scripts/show_sensitivity.py"
 
 
+# Where the tables have none of the models that are named, their first four.
+read_by = [name for name in wikipedia.reading.models if name in wikipedia.models]
+read_by = read_by or wikipedia.models[:4]
+
+
 rule read_attention:
     input:
         articles=f"results/corpora/{wikipedia.corpus}/articles.parquet",
         kept_words=f"results/topics/{wikipedia.corpus}/kept_words.parquet",
-        models=[
-            path
-            for name in wikipedia.read_by
-            for path in checkpoint_files(checkpoints_of(name)[0])
-        ],
-        heads=measured(rules.probe_model.output.heads, wikipedia.read_by),
+        models=checkpoint_files(*[checkpoints_of(name)[0] for name in read_by]),
+        heads=measured(rules.probe_model.output.heads, read_by),
     output:
         page=report(
             "results/reading.html", category="topic_structure", labels={"figure": "reading"}
@@ -138,8 +139,8 @@ rule read_attention:
     params:
         template=repository_file("report/reading.html"),
         settings=dump(settings.probe.attention),
-        shown={"articles": wikipedia.reading.articles, "words": wikipedia.reading.words},
-        models=[[name, f"results/models/{checkpoints_of(name)[0]}"] for name in wikipedia.read_by],
+        shown=dump(wikipedia.reading),
+        models=[[name, f"results/models/{checkpoints_of(name)[0]}"] for name in read_by],
         code=code("read_attention"),
         caption="Attention of a few models on a few articles, to be looked at word by word.",
     message:

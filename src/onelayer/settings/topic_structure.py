@@ -19,7 +19,7 @@ class ReadingSettings(Block):
 
     articles: int = Field(ge=1, le=20)  # probed articles that begin with most words of topics
     words: int = Field(ge=8, le=64)  # of each the first words and punctuation marks
-    models: Names  # of the tables' models; where the tables have none of them, their first four
+    models: Names  # of the tables' models
 
 
 class InputsSettings(Block):
@@ -73,11 +73,6 @@ class WikipediaSettings(Block):
     authors: AuthorsWay  # whose rows stand first
     inputs: InputsSettings
     reading: ReadingSettings
-
-    @property
-    def read_by(self) -> list[str]:
-        """Models whose attention can be looked at."""
-        return [name for name in self.reading.models if name in self.models] or self.models[:4]
 
 
 class Way(TopicsBy):
