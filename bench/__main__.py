@@ -399,7 +399,8 @@ def probe(here: Path, folder: Path, _more: float) -> Iterator[None]:
     yield
     everything, how = read_articles(here / "articles.parquet"), {"max_tokens": 128, "seed": 0}
     few = {"documents": max(2, round(PROBED * len(everything))), "reference_length": 100}
-    drawn = probe.sample_articles(everything, AttentionProbeSettings(**few, **how))
+    settings_of = AttentionProbeSettings(**few, **how)
+    drawn = probe.sample_articles(here / "articles.parquet", settings_of)
     texts = probe.encode_texts(tokenizer, drawn["text"], labels.words, 128)
     bits = ratio.topic_bits(labels.topics[0])
     probe.probe(model, texts, drawn["id"], labels.words, bits, 100)
