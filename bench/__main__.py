@@ -388,20 +388,21 @@ def probe(here: Path, folder: Path, _more: float) -> Iterator[None]:
     from onelayer.text.models.checkpoints import load_checkpoint
     from onelayer.text.models.tokenizer import load_tokenizer, piece_ids
     from onelayer.text.topics import ambiguity, lda
-    from onelayer.topic_structure.wikipedia import probe, words
+    from onelayer.topic_structure.wikipedia import probe, ratio
 
     vocabulary = pd.read_parquet(here / "vocabulary.parquet")
     likely = lda.read_topics(here / "lda.safetensors").word_probability
     top = settings().topics.ambiguity.model_copy(update={"overlaps": ["overlapping"]})
     kept = ambiguity.filter_ambiguous_words(likely, vocabulary["word"].tolist(), top)
     model, tokenizer = load_checkpoint(folder, "cpu"), load_tokenizer(folder)
-    labels = words.label_words(kept, vocabulary, piece_ids(tokenizer, kept["word"].unique()))
+    labels = ratio.label_words(kept, vocabulary, piece_ids(tokenizer, kept["word"].unique()))
     yield
     everything, how = read_articles(here / "articles.parquet"), {"max_tokens": 128, "seed": 0}
     few = {"documents": max(2, round(PROBED * len(everything))), "reference_length": 100}
-    drawn = probe.sample_articles(everything, AttentionProbeSettings(**few, **how))
+    settings_of = AttentionProbeSettings(**few, **how)
+    drawn = probe.sample_articles(here / "articles.parquet", settings_of)
     texts = probe.encode_texts(tokenizer, drawn["text"], labels.words, 128)
-    bits = words.topic_bits(labels.topics[0])
+    bits = ratio.topic_bits(labels.topics[0])
     probe.probe(model, texts, drawn["id"], labels.words, bits, 100)
 
 

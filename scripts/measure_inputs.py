@@ -8,23 +8,16 @@ from onelayer.text.models.checkpoints import load_checkpoint
 from onelayer.text.models.tokenizer import load_tokenizer
 from onelayer.text.pretraining.inputs import input_sample
 from onelayer.text.pretraining.text import read_texts
-from onelayer.topic_structure.wikipedia.inputs import measure_inputs
+from onelayer.topic_structure.wikipedia.variations import measure_inputs
 
 with job(snakemake) as step:
-    given, folders = dict(snakemake.params.settings), snakemake.params.folders
-    uncertainty, longest = UncertaintySettings(**given.pop("uncertainty")), given.pop("longest")
-    settings = AttentionProbeSettings(**given)
-    texts = read_texts(snakemake.input.mixed)
-    measured = measure_inputs(
-        (load_checkpoint(folder, step.device) for folder in folders),
-        load_tokenizer(folders[0]),
-        input_sample(texts, longest, settings.documents, settings.seed),
-        pd.read_parquet(snakemake.input.kept_words),
-        pd.read_parquet(snakemake.input.vocabulary),
-        settings.reference_length,
-        uncertainty,
-        snakemake.params.seeds,
-        snakemake.params.drawn,
-        step.progress,
-    )
-    step.save(measures=measured)
+    given, params = snakemake.input, snakemake.params
+    settings = AttentionProbeSettings(**params.settings)
+    uncertainty = UncertaintySettings(**params.uncertainty)
+    texts, longest = read_texts(given.mixed), params.longest
+    inputs = input_sample(texts, longest, settings.documents, settings.seed)
+    models = (load_checkpoint(folder, step.device) for folder in params.folders)
+    of = models, load_tokenizer(params.folders[0]), inputs
+    words = pd.read_parquet(given.kept_words), pd.read_parquet(given.vocabulary)
+    how = settings.reference_length, uncertainty, params.seeds, params.drawn, step.progress
+    step.save(measures=measure_inputs(*of, *words, *how))

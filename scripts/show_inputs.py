@@ -12,10 +12,9 @@ from onelayer.evidence import intervals
 from onelayer.evidence.figures import MARKERS, MIDDLE, PALETTE, despine, plt
 from onelayer.evidence.tables import interval, number, tidy
 from onelayer.job import job
-from onelayer.topic_structure.wikipedia.inputs import ACROSS, DRAWN, WITHIN
-from onelayer.topic_structure.wikipedia.measure import ALL, ATTENTION, EQUAL
-from onelayer.topic_structure.wikipedia.published import learned, state_of
-from onelayer.topic_structure.wikipedia.words import tightest
+from onelayer.topic_structure.wikipedia.measure import ACROSS, ALL, ATTENTION, DRAWN, EQUAL, WITHIN
+from onelayer.topic_structure.wikipedia.published import learned
+from onelayer.topic_structure.wikipedia.ratio import tightest
 
 KEYS = ["model", "order", "articles", "probed", "overlap", "threshold"]
 ARTICLES, LEARNED = "articles", "nats_below_frequencies"
@@ -47,15 +46,13 @@ def model_rows(
     """Ratios of a model on articles and on inputs, and what it has learned."""
     rows = pd.concat([articles, inputs])
     rows = rows[(rows["seed"] == ALL) & rows["quantity"].isin([ATTENTION, EQUAL])]
-    over = rows.drop(columns=["value", "low", "high", "null"]).rename(
-        columns={"over_null": "value", "over_low": "low", "over_high": "high"}
-    )
-    over["quantity"] += OVER
+    over = rows.assign(quantity=rows["quantity"] + OVER, null=np.nan)
+    over[["value", "low", "high"]] = rows[["over_null", "over_low", "over_high"]]
+    gained, state = learned(histories)
     place = rows.iloc[:1][["probed", "overlap", "threshold"]]
-    place = place.assign(quantity=LEARNED, **learned(histories))
-    inputs = model["inputs"] or {"order": "pieces", "articles": 1}
-    rows = pd.concat([rows, over, place], ignore_index=True)
-    return rows.assign(model=name, state=state_of(histories), **inputs)
+    rows = pd.concat([rows, over, place.assign(quantity=LEARNED, **gained)], ignore_index=True)
+    of = model["inputs"] or {"order": "pieces", "articles": 1}
+    return rows.assign(model=name, state=state, order=of["order"], articles=of["articles"])
 
 
 def less(articles: pd.DataFrame, first: pd.DataFrame, quantity: str) -> dict[str, float]:
@@ -125,7 +122,7 @@ def draw(rows: pd.DataFrame) -> plt.Figure:
 
 
 with job(snakemake) as step:
-    models, histories = step.settings["models"], iter(snakemake.input.histories)
+    models, histories = snakemake.params.models, iter(snakemake.input.histories)
     parts, first = [], None
     files = zip(models.items(), snakemake.input.articles, snakemake.input.inputs, strict=True)
     for (name, model), *paths in files:

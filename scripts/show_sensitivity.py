@@ -22,10 +22,10 @@ NOTES = [
 
 with job(snakemake) as step:
     parts = []
-    for name, path in zip(step.settings["models"], snakemake.input.measures, strict=True):
+    for name, path in zip(snakemake.params.models, snakemake.input.measures, strict=True):
         measures = pd.read_parquet(path)
         measures = measures[measures["seed"] == ALL].set_index(["way", "quantity"])
-        for way in step.settings["ways"]:
+        for way in snakemake.params.ways:
             of = {"model": name, "way": way["name"], **{factor: way[factor] for factor in FACTORS}}
             for quantity in SHOWN:
                 row = of | {"quantity": quantity, "state": "not reached"}

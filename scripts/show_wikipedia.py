@@ -68,12 +68,10 @@ def draw(measures: dict, models: dict, ways: dict, published: dict):
                 theirs = published.get(("disjoint", like, at, of), np.nan)
                 axis.plot(theirs, y, mfc="none", color=PAPER, zorder=5, **shape)
                 if name in drawn and not (quantity == RAW and name in controls):
-                    of = {"way": way, "overlap": "disjoint", "threshold": threshold}
-                    of = pd.Series(of | {"quantity": quantity})
-                    rows = measures[name]
-                    rows = rows[(rows[list(of.index)] == of).all(axis=1)].set_index("seed")
+                    of = f"way == '{way}' and overlap == 'disjoint' and threshold == '{threshold}'"
+                    rows = measures[name].query(f"{of} and quantity == '{quantity}'")
                     if len(rows):
-                        draw_ours(axis, rows, y, shape)
+                        draw_ours(axis, rows.set_index("seed"), y, shape)
         axis.grid(axis="y", linewidth=0.4)
         axis.tick_params(axis="y", length=0)
         axis.set_title(label if i == 0 else "", fontsize=9)
@@ -117,13 +115,13 @@ def draw_ours(axis, rows: pd.DataFrame, y: float, shape: dict) -> None:
 
 
 with job(snakemake) as step:
-    models, ways = step.settings["models"], step.settings["ways"]
+    models, ways = snakemake.params.models, snakemake.params.ways
     published = read_published(step.given("published"))
     files = dict(zip(models, snakemake.input.measures, strict=True))
     measures = {name: pd.read_parquet(path) for name, path in files.items()}
     parts = []
     for name, model in models.items():
-        histories = [pd.read_parquet(path) for path in step.settings["histories"].get(name, [])]
+        histories = [pd.read_parquet(path) for path in snakemake.params.histories[name]]
         of = measures[name], name, model["published_as"], histories
         parts.append(model_rows(*of, ways, published))
     probed = [(name, at) for name in models for at in ways["authors"].values()]

@@ -31,10 +31,9 @@ from onelayer.text.models.checkpoints import load_checkpoint, longest_text, rand
 from onelayer.text.models.tokenizer import check_pieces, load_tokenizer, piece_ids
 from onelayer.topic_structure.wikipedia.measure import ATTENTION, EQUAL, as_it_is, measure_attention
 from onelayer.topic_structure.wikipedia.probe import embed, encode_texts, probe, sample_articles
-from onelayer.topic_structure.wikipedia.ratio import topic_bits
+from onelayer.topic_structure.wikipedia.ratio import keep_words, label_words, topic_bits
 from onelayer.topic_structure.wikipedia.reading import choose_articles, page, shown_model
 from onelayer.topic_structure.wikipedia.similarity import measure_embeddings
-from onelayer.topic_structure.wikipedia.words import keep_words, label_words
 
 REFERENCE_LENGTH, MAX_TOKENS = 100, 128
 USUAL = UncertaintySettings()

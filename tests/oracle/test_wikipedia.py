@@ -18,9 +18,14 @@ from onelayer.topic_structure.wikipedia.measure import (
     measure_attention,
 )
 from onelayer.topic_structure.wikipedia.probe import encode_texts, probe
-from onelayer.topic_structure.wikipedia.ratio import permutations, topic_bits
+from onelayer.topic_structure.wikipedia.ratio import (
+    Labels,
+    Variant,
+    label_words,
+    permutations,
+    topic_bits,
+)
 from onelayer.topic_structure.wikipedia.similarity import COSINE, measure_embeddings, pair_means
-from onelayer.topic_structure.wikipedia.words import Labels, Variant, label_words
 from tests.oracle import wikipedia as loops
 
 SOME = ["frog", "toad", "pond", "bach", "opera", "mozart"]

@@ -24,7 +24,7 @@ from onelayer.settings.topics import LdaSettings
 from onelayer.text.models.checkpoints import forward, load_checkpoint, save_random_checkpoint
 from onelayer.text.models.tokenizer import load_tokenizer, piece_ids
 from onelayer.text.pretraining.vocabulary import CLS_ID, SEP_ID
-from onelayer.topic_structure.wikipedia import inputs, reading
+from onelayer.topic_structure.wikipedia import reading
 from onelayer.topic_structure.wikipedia.measure import (
     ATTENTION,
     EQUAL,
@@ -33,7 +33,7 @@ from onelayer.topic_structure.wikipedia.measure import (
     measure_attention,
 )
 from onelayer.topic_structure.wikipedia.probe import (
-    check_length,
+    Text,
     encode_texts,
     probe,
     sample_articles,
@@ -44,14 +44,20 @@ from onelayer.topic_structure.wikipedia.published import (
     not_run,
     read_published,
 )
-from onelayer.topic_structure.wikipedia.ratio import topic_bits
-from onelayer.topic_structure.wikipedia.sensitivity import measure_ways
-from onelayer.topic_structure.wikipedia.similarity import COSINE, DOT, RAW, measure_embeddings
-from onelayer.topic_structure.wikipedia.words import (
+from onelayer.topic_structure.wikipedia.ratio import (
     Labels,
     Variant,
     label_words,
     tightest,
+    topic_bits,
+)
+from onelayer.topic_structure.wikipedia.similarity import COSINE, DOT, RAW, measure_embeddings
+from onelayer.topic_structure.wikipedia.variations import (
+    ACROSS,
+    DRAWN,
+    WITHIN,
+    measure_inputs,
+    measure_ways,
 )
 from tests.oracle.wikipedia import WORDS, save_tiny
 
@@ -152,8 +158,9 @@ def test_words_without_pairs_of_both_kinds_are_refused(known):
 
 
 def test_texts_longer_than_a_model_reads_are_refused(tiny):
-    with pytest.raises(OnelayerError, match="max_tokens: 65; this model reads at most 64 tokens"):
-        check_length(load_checkpoint(tiny), 65)
+    text = Text([1] * 65, np.zeros(0, int), np.zeros(0, int), np.zeros(0, int))
+    with pytest.raises(OnelayerError, match="65 in a text; this model reads at most 64"):
+        probe(load_checkpoint(tiny), [text], [0], WORDS, topic_bits(np.eye(16) > 0), 100)
 
 
 def test_texts_without_two_words_of_topics_are_refused(tiny):
@@ -190,19 +197,19 @@ def test_inputs_tell_pairs_of_one_article_from_pairs_of_two(tmp_path):
     texts = [(one, np.arange(16) // 8) for one in ids]
     tokenizer = load_tokenizer(folder)
     given = [load_checkpoint(folder)], tokenizer, texts, KEPT, VOCABULARY, 100, FEW, [0]
-    table = inputs.measure_inputs(*given)
+    table = measure_inputs(*given)
     ratios = table[table["quantity"] == ATTENTION].set_index("probed")["value"]
-    assert list(ratios.index) == [inputs.WITHIN, inputs.ACROSS]
+    assert list(ratios.index) == [WITHIN, ACROSS]
     one = [(ids, np.zeros(len(ids), int)) for ids, _ in texts]
-    whole = inputs.measure_inputs(*given[:2], one, *given[3:])
-    assert set(whole["probed"]) == {inputs.WITHIN}
+    whole = measure_inputs(*given[:2], one, *given[3:])
+    assert set(whole["probed"]) == {WITHIN}
 
 
 def test_drawn_words_are_paired_by_the_topic_that_they_were_drawn_from(tiny):
     texts = [(RNG.integers(4, 20, 24), RNG.integers(0, 3, 24)) for _ in range(40)]
     model, tokenizer = load_checkpoint(tiny), load_tokenizer(tiny)
     given = [model], tokenizer, texts, KEPT, VOCABULARY, 100, FEW, [0], True
-    row = inputs.measure_inputs(*given).set_index("quantity").loc[ATTENTION]
+    row = measure_inputs(*given).set_index("quantity").loc[ATTENTION]
     weights = {True: [], False: []}
     for ids, topics in texts:
         read = [CLS_ID, *ids.tolist(), SEP_ID]
@@ -211,7 +218,7 @@ def test_drawn_words_are_paired_by_the_topic_that_they_were_drawn_from(tiny):
             weights[topics[i] == topics[j]].append(mean[i + 1, j + 1])
     assert row["value"] == pytest.approx(np.mean(weights[True]) / np.mean(weights[False]), rel=1e-5)
     assert row["null_low"] < 1 < row["null_high"] and row["null_low"] < row["null"]
-    assert row["probed"] == inputs.DRAWN
+    assert row["probed"] == DRAWN
 
 
 def test_each_way_changes_one_choice(tiny):
@@ -308,7 +315,7 @@ def history(nats: float) -> pd.DataFrame:
 )
 def test_what_has_not_learned_is_not_judged(nats, state):
     histories = [history(one) for one in nats]
-    assert learned(histories)["value"] == pytest.approx(np.mean(nats))
+    assert learned(histories)[0]["value"] == pytest.approx(np.mean(nats))
     rows = model_rows(measures(), "small", None, histories, WAYS, PUBLISHED)
     assert rows.set_index(["threshold", "quantity"]).loc[("top 20", ATTENTION), "state"] == state
 
@@ -323,7 +330,7 @@ def test_articles_that_begin_with_most_words_of_topics_are_shown():
     chosen = reading.choose_articles(articles, KEPT, 2, 8)
     assert [one["title"] for one in chosen] == ["two", "one"]
     assert chosen[0]["topics"] == [None, 0, None, None, 0, None]
-    assert reading.names_of_topics(KEPT, chosen)[0] == "frog, toad, pond, newt"
+    assert '"topics":{"0":"frog, toad, pond, newt"' in reading.page("/*DATA*/", chosen, KEPT, [])
     assert len(tightest(KEPT)) == 16
 
 

@@ -1,7 +1,5 @@
 # What each model does with the words of the topics, and what it does on average.
 sensitivity = settings.topic_structure.sensitivity
-authors_topics = f"results/sensitivity/{{corpus}}/topics/{authors_fit}.safetensors"
-authors_filter = dump(wikipedia.authors.ambiguity(settings.topics.ambiguity))
 
 
 rule probe_model:
@@ -9,10 +7,10 @@ rule probe_model:
         articles="results/corpora/{corpus}/articles.parquet",
         kept_words="results/topics/{corpus}/kept_words.parquet",
         vocabulary="results/topics/{corpus}/vocabulary.parquet",
-        authors_topics=authors_topics,
+        authors_topics=f"results/sensitivity/{{corpus}}/topics/{authors_fit}.safetensors",
         models=lambda w: checkpoint_files(*checkpoints_of(w.model)),
     output:
-        pairs="results/probe/{corpus}/{model}/pairs.parquet",
+        measures="results/measures/{corpus}/{model}.parquet",
         heads="results/probe/{corpus}/{model}/heads.parquet",
         embeddings="results/probe/{corpus}/{model}/embeddings.parquet",
     log:
@@ -29,45 +27,15 @@ rule probe_model:
         gpu=gpus(settings.probe.attention),
     params:
         settings=dump(settings.probe.attention),
-        authors=authors_filter,
+        uncertainty=dump(settings.probe.uncertainty),
+        authors=dump(wikipedia.authors.ambiguity(settings.topics.ambiguity)),
+        seeds=lambda w: getattr(settings.models[w.model], "seeds", [0]),
         folders=lambda w: [f"results/models/{name}" for name in checkpoints_of(w.model)],
         code=code("probe_model"),
     message:
         "Probe {wildcards.model} on {wildcards.corpus}"
     script:
         "../../scripts/probe_model.py"
-
-
-rule measure_model:
-    input:
-        kept_words="results/topics/{corpus}/kept_words.parquet",
-        vocabulary="results/topics/{corpus}/vocabulary.parquet",
-        authors_topics=authors_topics,
-        pairs=rules.probe_model.output.pairs,
-        embeddings=rules.probe_model.output.embeddings,
-    output:
-        measures="results/measures/{corpus}/{model}.parquet",
-    log:
-        "results/logs/measure_model/{corpus}/{model}.log",
-    benchmark:
-        "results/benchmarks/measure_model/{corpus}/{model}.tsv"
-    priority: 3
-    conda:
-        "../../envs/onelayer.yaml"
-    threads: settings.probe.uncertainty.threads
-    resources:
-        mem_mb=lambda w, attempt: 2000 * attempt,
-        runtime=lambda w, attempt: 30 * attempt,
-    params:
-        settings=dump(settings.probe.uncertainty),
-        authors=authors_filter,
-        reference_length=settings.probe.attention.reference_length,
-        seeds=lambda w: getattr(settings.models[w.model], "seeds", [0]),
-        code=code("measure_model"),
-    message:
-        "Measure the ratios of {wildcards.model} on {wildcards.corpus}"
-    script:
-        "../../scripts/measure_model.py"
 
 
 rule measure_inputs:
@@ -90,12 +58,9 @@ rule measure_inputs:
         runtime=lambda w, attempt: 60 * attempt,
         gpu=gpus(settings.probe.attention),
     params:
-        settings=dump(
-            settings.probe.attention,
-            documents=wikipedia.inputs.documents,
-            longest=settings.pretraining.size.longest - 2,
-            uncertainty=dump(settings.probe.uncertainty),
-        ),
+        settings=dump(settings.probe.attention, documents=wikipedia.inputs.documents),
+        longest=settings.pretraining.size.longest - 2,
+        uncertainty=dump(settings.probe.uncertainty),
         seeds=lambda w: settings.models[w.model].seeds,
         drawn=lambda w: getattr(settings.models[w.model].inputs, "order", "") == "drawn",
         folders=lambda w: [f"results/models/{name}" for name in checkpoints_of(w.model)],
@@ -131,12 +96,9 @@ rule measure_sensitivity:
         runtime=lambda w, attempt: 60 * attempt,
         gpu=gpus(settings.probe.attention),
     params:
-        settings=dump(
-            settings.probe.attention,
-            documents=sensitivity.documents,
-            uncertainty=dump(sensitivity.uncertainty),
-            ways=[dump(way) for way in sensitivity.ways],
-        ),
+        settings=dump(settings.probe.attention, documents=sensitivity.documents),
+        uncertainty=dump(sensitivity.uncertainty),
+        ways=[dump(way) for way in sensitivity.ways],
         folder=lambda w: f"results/models/{checkpoints_of(w.model)[0]}",
         code=code("measure_sensitivity"),
     message:

@@ -4,7 +4,7 @@
 
 rule show_wikipedia:
     input:
-        measures=measured(rules.measure_model.output.measures, wikipedia.models),
+        measures=measured(rules.probe_model.output.measures, wikipedia.models),
         histories=[path for model in wikipedia.models for path in histories(model)],
     output:
         disjoint=table("topic_structure/wikipedia_disjoint"),
@@ -18,14 +18,12 @@ rule show_wikipedia:
         "../../envs/onelayer.yaml"
     params:
         published=repository_file("reference/topic_structure_wikipedia.csv"),
-        settings={
-            "models": {name: dump(settings.models[name]) for name in wikipedia.models},
-            "ways": {
-                "authors": {t.label: t.published for t in wikipedia.authors.words},
-                "ours": {t.label: t.published for t in settings.topics.ambiguity.thresholds},
-            },
-            "histories": {name: histories(name) for name in wikipedia.models},
+        models={name: dump(settings.models[name]) for name in wikipedia.models},
+        ways={
+            "authors": {t.label: t.published for t in wikipedia.authors.words},
+            "ours": {t.label: t.published for t in settings.topics.ambiguity.thresholds},
         },
+        histories={name: histories(name) for name in wikipedia.models},
         code=code("show_wikipedia"),
         caption="Mean attention (and cosine of embeddings) of pairs of words of one topic over that "
         "of pairs of two, by model and number of words kept of each topic.",
@@ -35,60 +33,34 @@ rule show_wikipedia:
         "../../scripts/show_wikipedia.py"
 
 
-rule show_heads:
+rule show_models:
     input:
+        measures=measured(rules.probe_model.output.measures, wikipedia.models),
         heads=measured(rules.probe_model.output.heads, wikipedia.models),
-        measures=measured(rules.measure_model.output.measures, wikipedia.models),
+        embeddings=measured(rules.probe_model.output.embeddings, wikipedia.models),
     output:
-        figure=figure("topic_structure/attention_heads"),
+        heads=figure("topic_structure/attention_heads"),
+        words=figure("topic_structure/word_groups"),
     log:
-        "results/logs/show_heads.log",
+        "results/logs/show_models.log",
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
     params:
-        settings={"models": {n: settings.models[n].source for n in wikipedia.models}},
-        code=code("show_heads"),
+        settings={name: settings.models[name].source for name in wikipedia.models},
+        code=code("show_models"),
         caption="The attention ratio of every head by layer, at the tightest threshold, disjoint "
-        "topics. Lines: the ratio of all heads together, with its 95% interval.",
+        "topics (lines: of all heads together, with its 95% interval); and dot products of the raw "
+        "embeddings of nine words of three topics, over each model's largest.",
     message:
-        "Show the ratio of every head"
+        "Show the ratio of every head, and the embeddings of nine words"
     script:
-        "../../scripts/show_heads.py"
-
-
-randoms = [name for name in wikipedia.models if settings.models[name].source == "random"]
-# Random embeddings all look the same: the first shows it.
-word_group_models = [name for name in wikipedia.models if name not in randoms[1:]]
-
-
-rule show_word_groups:
-    input:
-        [path for n in word_group_models for path in checkpoint_files(checkpoints_of(n)[0])],
-    output:
-        figure=figure("topic_structure/word_groups"),
-    log:
-        "results/logs/show_word_groups.log",
-    localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
-    params:
-        settings={
-            "models": {n: f"results/models/{checkpoints_of(n)[0]}" for n in word_group_models},
-            "groups": [dump(group) for group in wikipedia.word_groups],
-        },
-        code=code("show_word_groups"),
-        caption="Dot products of the raw embeddings of nine words of three topics, over each "
-        "model's largest.",
-    message:
-        "Show the embeddings of nine words"
-    script:
-        "../../scripts/show_word_groups.py"
+        "../../scripts/show_models.py"
 
 
 rule show_inputs:
     input:
-        articles=measured(rules.measure_model.output.measures, wikipedia.inputs.models),
+        articles=measured(rules.probe_model.output.measures, wikipedia.inputs.models),
         inputs=measured(rules.measure_inputs.output.measures, wikipedia.inputs.models),
         histories=[path for model in wikipedia.inputs.models for path in histories(model)],
     output:
@@ -101,16 +73,7 @@ rule show_inputs:
         "../../envs/onelayer.yaml"
     params:
         kept=repository_file("reference/topic_structure_inputs.csv"),
-        settings={
-            "models": {
-                name: {
-                    "seeds": settings.models[name].seeds,
-                    "inputs": settings.models[name].inputs
-                    and settings.models[name].inputs.model_dump(include={"order", "articles"}),
-                }
-                for name in wikipedia.inputs.models
-            }
-        },
+        models={name: dump(settings.models[name]) for name in wikipedia.inputs.models},
         code=code("show_inputs"),
         caption="The attention ratio over that of permuted topics, of models pretrained on inputs "
         "of one article, of several, of bags of words and of words drawn from topics.",
@@ -136,13 +99,10 @@ rule show_sensitivity:
     conda:
         "../../envs/onelayer.yaml"
     params:
-        settings={
-            "models": sensitivity.models,
-            "ways": [
-                dump(way, topics=way.topics or settings.topics.lda.topics)
-                for way in sensitivity.ways
-            ],
-        },
+        models=sensitivity.models,
+        ways=[
+            dump(way, topics=way.topics or settings.topics.lda.topics) for way in sensitivity.ways
+        ],
         code=code("show_sensitivity"),
     message:
         "Show whether the ratios depend on how they are measured"
@@ -150,16 +110,17 @@ rule show_sensitivity:
         "../../scripts/show_sensitivity.py"
 
 
+# Where the tables have none of the models that are named, their first four.
+read_by = [name for name in wikipedia.reading.models if name in wikipedia.models]
+read_by = read_by or wikipedia.models[:4]
+
+
 rule read_attention:
     input:
         articles=f"results/corpora/{wikipedia.corpus}/articles.parquet",
         kept_words=f"results/topics/{wikipedia.corpus}/kept_words.parquet",
-        models=[
-            path
-            for name in wikipedia.read_by
-            for path in checkpoint_files(checkpoints_of(name)[0])
-        ],
-        heads=measured(rules.probe_model.output.heads, wikipedia.read_by),
+        models=checkpoint_files(*[checkpoints_of(name)[0] for name in read_by]),
+        heads=measured(rules.probe_model.output.heads, read_by),
     output:
         page=report(
             "results/reading.html", category="topic_structure", labels={"figure": "reading"}
@@ -178,8 +139,8 @@ rule read_attention:
     params:
         template=repository_file("report/reading.html"),
         settings=dump(settings.probe.attention),
-        shown={"articles": wikipedia.reading.articles, "words": wikipedia.reading.words},
-        models=[[name, f"results/models/{checkpoints_of(name)[0]}"] for name in wikipedia.read_by],
+        shown=dump(wikipedia.reading),
+        models=[[name, f"results/models/{checkpoints_of(name)[0]}"] for name in read_by],
         code=code("read_attention"),
         caption="Attention of a few models on a few articles, to be looked at word by word.",
     message:

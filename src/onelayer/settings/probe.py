@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from onelayer.settings.block import Block, Computing, Count, Seed, Threaded
+from onelayer.settings.block import Block, Computing, Count, Seed
 
 SHORTEST, LONGEST = 8, 4096  # tokens; shorter texts hold no pair of words between special tokens
 
@@ -16,7 +16,7 @@ class AttentionProbeSettings(Computing):
     seed: Seed  # of the draw of articles
 
 
-class UncertaintySettings(Threaded):
+class UncertaintySettings(Block):
     """Bootstrap intervals and the permutation null."""
 
     document_resamples: int = Field(1000, ge=100)  # bootstrap of attention ratios

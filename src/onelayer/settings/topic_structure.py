@@ -14,19 +14,12 @@ Names = Annotated[list[Name], each_once()]
 AUTHORS = {"passes": 1, "chunksize": 2000, "decay": 0.5, "offset": 1.0, "alpha": None, "eta": None}
 
 
-class WordGroup(Block):
-    """A few words that a reader takes for one topic."""
-
-    topic: Title  # its name
-    words: list[str] = Field(min_length=1)
-
-
 class ReadingSettings(Block):
     """The page on which attention can be seen on a text, `results/reading.html`."""
 
     articles: int = Field(ge=1, le=20)  # probed articles that begin with most words of topics
     words: int = Field(ge=8, le=64)  # of each the first words and punctuation marks
-    models: Names  # of the tables' models; where the tables have none of them, their first four
+    models: Names  # of the tables' models
 
 
 class InputsSettings(Block):
@@ -47,8 +40,8 @@ class TopicsBy(Block):
 
     def lda(self, ours: LdaSettings) -> LdaSettings:
         """The topic model."""
-        topics = self.topics or ours.topics
-        changes = {"backend": self.backend, "topics": topics, "seed": self.seed}
+        changes = {"backend": self.backend, "seed": self.seed}
+        changes |= {"topics": self.topics} if self.topics else {}
         return ours.model_copy(update=changes | (AUTHORS if self.schedule == "authors" else {}))
 
     def fit(self, ours: LdaSettings) -> str:
@@ -78,14 +71,8 @@ class WikipediaSettings(Block):
     corpus: Name  # of `corpora`
     models: Names = Field(min_length=1)  # of `models`, in the order of the tables' rows
     authors: AuthorsWay  # whose rows stand first
-    word_groups: list[WordGroup] = Field(min_length=2)  # for the heat map of dot products
     inputs: InputsSettings
     reading: ReadingSettings
-
-    @property
-    def read_by(self) -> list[str]:
-        """Models whose attention can be looked at."""
-        return [name for name in self.reading.models if name in self.models] or self.models[:4]
 
 
 class Way(TopicsBy):

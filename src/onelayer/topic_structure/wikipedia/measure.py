@@ -24,6 +24,9 @@ from onelayer.seeds import generator
 from onelayer.settings.probe import UncertaintySettings
 from onelayer.topic_structure.wikipedia.ratio import (
     EDGES,
+    Labels,
+    Pairs,
+    Variant,
     class_sums,
     like_strata,
     meets,
@@ -34,7 +37,6 @@ from onelayer.topic_structure.wikipedia.ratio import (
     ratio_at_equal,
     topic_bits,
 )
-from onelayer.topic_structure.wikipedia.words import Labels, Variant
 
 B = len(EDGES)
 ALL = "all"
@@ -42,6 +44,9 @@ ATTENTION, EQUAL = "attention_ratio", "attention_ratio_distance_standardised"
 WITHIN_DOCUMENTS, OVER_TOPICS = f"{ATTENTION}_within_documents", f"{ATTENTION}_over_topics"
 TIGHTER = f"{ATTENTION}_tightest_minus_loosest"
 DISJOINT = f"{ATTENTION}_disjoint_minus_overlapping"
+# On what is not an article (module `variations`).
+WITHIN, ACROSS = "inputs, words of one article", "inputs, words across articles"
+DRAWN = "inputs, topics that words were drawn from"
 ROUNDING = 1e-12  # of means in float64, relative
 
 
@@ -53,13 +58,10 @@ class Draws(NamedTuple):
     null: np.ndarray  # of permuted topics, [P, S]
     n: int  # units resampled
 
-    def of(self, seeds: slice) -> "Draws":
-        """Of some of the checkpoints alone."""
-        return Draws(self.values[seeds], *(one[:, seeds] for one in self[1:3]), self.n)
-
-    def less(self, other: "Draws") -> "Draws":
-        """The difference to another, unit by unit and permutation by permutation."""
-        return Draws(*(one - two for one, two in zip(self[:3], other[:3], strict=True)), self.n)
+    def interval(self) -> tuple[float, float, float]:
+        """The mean over checkpoints with its interval over units and seeds."""
+        ends = intervals.bootstrap_interval(self.replicates.mean(axis=1), self.n)
+        return intervals.over_seeds(self.values, *map(float, ends))
 
 
 def resamples(units: int, count: int, *seed: object) -> np.ndarray:
@@ -68,77 +70,36 @@ def resamples(units: int, count: int, *seed: object) -> np.ndarray:
     return drawn.astype(np.float64)
 
 
-def summary(draws: Draws) -> dict[str, float]:
-    """The mean over checkpoints with its interval, and beside it what permuted topics show.
-
-    Returns:
-        `value`, `low`, `high`, `n`; of the null `null` (mean), `null_low`, `null_high` (95% of it),
-        `z` and `p` (one-sided; of these topics: that others might be fitted is no part of it).
-    """
-    value, low, high = interval_over_seeds(draws)
-    row = {"value": value, "low": low, "high": high, "n": draws.n}
-    means = draws.null.mean(axis=1)
-    row["null"], spread = means.mean(), means.std(ddof=1)
-    row["null_low"], row["null_high"] = intervals.percentile_interval(means)
-    varies = spread > ROUNDING * np.abs(means).max()
-    row["z"] = (value - row["null"]) / spread if varies else np.nan
-    row["p"] = (1 + (means >= value - ROUNDING * abs(value)).sum()) / (len(means) + 1)
-    return {name: float(number) for name, number in row.items()}
-
-
-def interval_over_seeds(draws: Draws) -> tuple[float, float, float]:
-    """The mean over checkpoints with its interval over units and seeds."""
-    ends = intervals.bootstrap_interval(draws.replicates.mean(axis=1), draws.n)
-    return intervals.over_seeds(draws.values, *map(float, ends))
-
-
 def rows_of(variant: Variant, quantity: str, seeds: Sequence[int], draws: Draws) -> Iterator[dict]:
-    """The row over all seeds, then, where there are several, one of each; see `summary`.
+    """The row over all seeds, then, where there are several, one of each.
 
-    Of attention also the ratio over each checkpoint's own null, `over_null`, `over_low`,
-    `over_high`, and its resamples, `over_replicates` [R], to compare models by.
+    `value`, `low`, `high`, `n`; of the null `null` (mean), `null_low`, `null_high` (95% of it), `z`
+    and `p` (one-sided; of these topics: that others might be fitted is no part of it). Of attention
+    also the ratio over each checkpoint's own null, `over_null`, `over_low`, `over_high`, and its
+    resamples, `over_replicates` [R], to compare models by.
     """
     chosen = {ALL: slice(None)}
     if len(draws.values) > 1:
         chosen |= {str(seed): slice(i, i + 1) for i, seed in enumerate(seeds)}
     for seed, of in chosen.items():
-        part = draws.of(of)
-        row = {"seed": seed, **variant._asdict(), "quantity": quantity} | summary(part)
+        part = Draws(*(one[..., of] for one in draws[:3]), draws.n)
+        (value, low, high), means = part.interval(), part.null.mean(axis=1)
+        centre, spread = means.mean(), means.std(ddof=1)
+        least, most = intervals.percentile_interval(means)
+        row = {"value": value, "low": low, "high": high, "n": part.n, "null": centre}
+        row |= {"null_low": least, "null_high": most}
+        varies = spread > ROUNDING * np.abs(means).max()
+        row["z"] = (value - centre) / spread if varies else np.nan
+        row["p"] = (1 + (means >= value - ROUNDING * abs(value)).sum()) / (len(means) + 1)
+        row = {name: float(number) for name, number in row.items()}
+        row = {"seed": seed, **variant._asdict(), "quantity": quantity} | row
         if quantity in (ATTENTION, EQUAL):
             centres = part.null.mean(axis=0)
             corrected = Draws(part.values / centres, part.replicates / centres, part.null, part.n)
-            ends = interval_over_seeds(corrected)
+            ends = corrected.interval()
             row |= dict(zip(("over_null", "over_low", "over_high"), ends, strict=True))
             row["over_replicates"] = corrected.replicates.mean(axis=1)
         yield row
-
-
-class Pairs(NamedTuple):
-    """Rows of the probe as numbers."""
-
-    first: np.ndarray  # index of a word, [rows]
-    second: np.ndarray
-    document: np.ndarray
-    distance: np.ndarray
-    numbers: np.ndarray  # 1 and the weights of S checkpoints, [1 + S, rows]
-
-    @classmethod
-    def read(
-        cls, rows: pd.DataFrame, weights: Sequence[np.ndarray], words: Sequence[str]
-    ) -> "Pairs":
-        """Of rows of `probe` those of two of these words, and the weights of S checkpoints."""
-        place = pd.Index(words).get_indexer(rows["first"].cat.categories)
-        first, second = (place[rows[name].cat.codes] for name in ("first", "second"))
-        numbers = np.stack([np.ones(len(rows)), *weights])
-        document, distance = rows["document"].cat.codes, rows["distance"]
-        of = document.to_numpy(np.int64), distance.to_numpy(np.int64), numbers
-        kept = (first >= 0) & (second >= 0)
-        return cls(*(one[..., kept] for one in (first, second, *of)))
-
-    def among(self, words: np.ndarray) -> "Pairs":
-        """Those of two of these words, bool [W]."""
-        kept = words[self.first] & words[self.second]
-        return Pairs(*(one[..., kept] for one in self))
 
 
 def as_it_is(rows: pd.DataFrame, weight: np.ndarray, reference_length: int) -> np.ndarray:
@@ -153,18 +114,13 @@ def measure_attention(
     settings: UncertaintySettings,
     seeds: Sequence[int] = (),
 ) -> pd.DataFrame:
-    """Attention ratios of one model under every variant.
+    """Attention ratios of one model under every variant, from rows of `probe`.
 
-    Args:
-        rows: of `probe`, of these words and perhaps of others.
-        weights: of S checkpoints, [rows] each.
-
-    Returns:
-        Rows `seed`, `overlap`, `threshold`, `quantity` and what `summary` returns. Quantities:
-        `attention_ratio`; `..._distance_standardised`; at the tightest threshold
-        `..._within_documents` and, of disjoint topics, `..._over_topics`, with an interval for
-        topics like these; and the paper's two directions as differences,
-        `..._tightest_minus_loosest` and `..._disjoint_minus_overlapping`.
+    `weights` of S checkpoints, [rows] each. Returns rows `seed`, `overlap`, `threshold`, `quantity`
+    and what `rows_of` adds, of `attention_ratio`; `..._distance_standardised`; at the tightest
+    threshold `..._within_documents` and, of disjoint topics, `..._over_topics`, with an interval
+    for topics like these; and the paper's two directions as differences,
+    `..._tightest_minus_loosest` and `..._disjoint_minus_overlapping`.
 
     Raises:
         OnelayerError: a variant has too few pairs of some class.
@@ -174,7 +130,11 @@ def measure_attention(
     resampled = resamples(D, settings.document_resamples, "documents", settings.seed)
     measured, ratios = [], {}
     for variant, topics in zip(labels.variants, labels.topics, strict=True):
-        found = _ratios(pairs, topics, labels, resampled, settings, variant in labels.first)
+        among, first = pairs.among(topics.any(axis=1)), variant in labels.first
+        moved = permutations(topics, labels.occurrences, settings)
+        strata = [(among.distance, B), (among.document, D)][: 1 + first]
+        same = meets(topic_bits(topics), among.first, among.second)
+        found = _ratios(among, same, resampled, *permuted_sums(among, topics, moved, strata))
         for quantity, draws in found.items():
             if not all(np.isfinite(one).all() for one in draws):
                 raise OnelayerError(
@@ -186,44 +146,25 @@ def measure_attention(
             measured += rows_of(variant, quantity, seeds, draws)
         ratios[variant] = found[ATTENTION]
         # With overlaps a pair of words is of no one pair of topics.
-        if variant in labels.first and not (topics.sum(axis=1) > 1).any():
+        if first and not (topics.sum(axis=1) > 1).any():
             row = {"seed": ALL, **variant._asdict(), "quantity": OVER_TOPICS}
-            measured.append(row | _over_topics(pairs, topics, ratios[variant], settings))
-    return pd.DataFrame([*measured, *_contrasts(labels, ratios, seeds)])
-
-
-def _ratios(pairs, topics, labels, resampled, settings, first: bool) -> dict[str, Draws]:
-    """The ratio, at equal distance and, of a `first` variant, within documents."""
-    pairs, D = pairs.among(topics.any(axis=1)), resampled.shape[1]
-    by_document = _by_document(pairs, meets(topic_bits(topics), pairs.first, pairs.second), D)
-    moved = permutations(topics, labels.occurrences, settings)
-    strata = [(pairs.distance, B), (pairs.document, D)][: 1 + first]
-    null, *of_documents = permuted_sums(
-        pairs.first, pairs.second, pairs.numbers, topics, moved, strata
-    )
-    found = _both_ratios(by_document, resampled, null)
-    if first:
-        like = like_strata(by_document.sum(axis=-1)[..., None])[..., 0]  # [D, S, 2]
-        null = ratio_at_equal(of_documents[0])
-        within = Draws(over(like.sum(axis=0)), over(np.tensordot(resampled, like, 1)), null, D)
-        if all(np.isfinite(one).all() for one in within):  # few texts have words of one topic
-            found[WITHIN_DOCUMENTS] = within
-    return found
-
-
-def _by_document(pairs: Pairs, same: np.ndarray, D: int) -> np.ndarray:
-    """Sums of each document, [D, 1 + S, 2, B]."""
-    stratum = pairs.document * B + pairs.distance
-    sums = class_sums(pairs.numbers, same, stratum, D * B)
-    return np.moveaxis(sums.reshape(-1, 2, D, B), 2, 0)
-
-
-def _both_ratios(by_document, resampled, null) -> dict[str, Draws]:
-    total, resamples = by_document.sum(axis=0), np.tensordot(resampled, by_document, 1)
-    return {
-        name: Draws(of(total), of(resamples), of(null), len(by_document))
-        for name, of in {ATTENTION: ratio, EQUAL: ratio_at_equal}.items()
-    }
+            measured.append(row | _over_topics(among, topics, ratios[variant], settings))
+    # The paper's two directions as differences, from the same resamples of documents.
+    overlaps = list(dict.fromkeys(variant.overlap for variant in labels.variants))
+    tight, *others = dict.fromkeys(variant.threshold for variant in labels.variants)
+    apart = [
+        (TIGHTER, Variant(of, f"{tight} - {others[-1]}"), (of, tight), (of, others[-1]))
+        for of in (overlaps if others else ())
+    ]
+    apart += [
+        (DISJOINT, Variant("disjoint - overlapping", at), ("disjoint", at), ("overlapping", at))
+        for at in ((tight, *others) if len(overlaps) > 1 else ())
+    ]
+    for quantity, named, *ends in apart:
+        one, other = (ratios[end] for end in ends)
+        less = (of - from_ for of, from_ in zip(one[:3], other[:3], strict=True))
+        measured += rows_of(named, quantity, seeds, Draws(*less, one.n))
+    return pd.DataFrame(measured)
 
 
 def measure_classes(
@@ -238,9 +179,37 @@ def measure_classes(
     D = int(pairs.document.max()) + 1
     resampled = resamples(D, settings.document_resamples, "documents", settings.seed)
     null = np.stack([class_sums(pairs.numbers, one, pairs.distance, B) for one in null])
-    found = _both_ratios(_by_document(pairs, same, D), resampled, null)
+    found = _ratios(pairs, same, resampled, null)
     rows = [row for name, one in found.items() for row in rows_of(variant, name, seeds, one)]
     return pd.DataFrame(rows)
+
+
+def _ratios(
+    pairs: Pairs,
+    same: np.ndarray,
+    resampled: np.ndarray,
+    null: np.ndarray,
+    null_by_document: np.ndarray | None = None,
+) -> dict[str, Draws]:
+    """The ratio, at equal distance and, if its null is given, within documents.
+
+    `resampled` [R, D]; nulls are sums by distance [P, 1 + S, 2, B], or by document.
+    """
+    D = resampled.shape[1]
+    sums = class_sums(pairs.numbers, same, pairs.document * B + pairs.distance, D * B)
+    sums = np.moveaxis(sums.reshape(-1, 2, D, B), 2, 0)  # [D, 1 + S, 2, B]
+    total, replicates = sums.sum(axis=0), np.tensordot(resampled, sums, 1)
+    found = {
+        name: Draws(of(total), of(replicates), of(null), D)
+        for name, of in {ATTENTION: ratio, EQUAL: ratio_at_equal}.items()
+    }
+    if null_by_document is not None:
+        like = like_strata(sums.sum(axis=-1)[..., None])[..., 0]  # [D, S, 2]
+        null = ratio_at_equal(null_by_document)
+        within = Draws(over(like.sum(axis=0)), over(np.tensordot(resampled, like, 1)), null, D)
+        if all(np.isfinite(one).all() for one in within):  # few texts have words of one topic
+            found[WITHIN_DOCUMENTS] = within
+    return found
 
 
 def _over_topics(pairs: Pairs, topics: np.ndarray, draws: Draws, settings) -> dict[str, float]:
@@ -249,7 +218,7 @@ def _over_topics(pairs: Pairs, topics: np.ndarray, draws: Draws, settings) -> di
     Whole topics are drawn with replacement: one that is drawn twice is two topics without pairs
     between them. The distances to the ends of both intervals are added as squares.
     """
-    pairs, used = pairs.among(topics.any(axis=1)), topics[:, topics.any(axis=0)]
+    used = topics[:, topics.any(axis=0)]
     count, topic = used.shape[1], used.argmax(axis=1)
     drawn = resamples(count, settings.document_resamples, "topics", settings.seed)
     code, sums = topic[pairs.first] * count + topic[pairs.second], []
@@ -259,29 +228,10 @@ def _over_topics(pairs: Pairs, topics: np.ndarray, draws: Draws, settings) -> di
         apart = ((drawn @ (table - np.diag(within))) * drawn).sum(axis=1)
         sums.append([drawn @ within, apart])
     ratios = ratio(np.array(sums).transpose(2, 0, 1)[..., None]).mean(axis=1)  # [R]
-    value, low, high = interval_over_seeds(draws)
+    value, low, high = draws.interval()
     row = {"value": value, "low": np.nan, "high": np.nan, "n": count}
     if count > 1 and np.isfinite(ratios).all():
         least, most = intervals.bootstrap_interval(ratios, count)
         row["low"] = value - np.hypot(value - low, max(value - least, 0.0))
         row["high"] = value + np.hypot(high - value, max(most - value, 0.0))
     return row
-
-
-def _contrasts(labels: Labels, ratios: dict[Variant, Draws], seeds: Sequence[int]) -> list[dict]:
-    """The paper's two directions as differences, from the same resamples of documents."""
-    overlaps = list(dict.fromkeys(variant.overlap for variant in labels.variants))
-    thresholds = list(dict.fromkeys(variant.threshold for variant in labels.variants))
-    ends = []
-    for overlap in overlaps if len(thresholds) > 1 else ():
-        named = Variant(overlap, f"{thresholds[0]} - {thresholds[-1]}")
-        both = Variant(overlap, thresholds[0]), Variant(overlap, thresholds[-1])
-        ends.append((TIGHTER, named, *both))
-    for threshold in thresholds if len(overlaps) > 1 else ():
-        named = Variant("disjoint - overlapping", threshold)
-        both = Variant("disjoint", threshold), Variant("overlapping", threshold)
-        ends.append((DISJOINT, named, *both))
-    rows = []
-    for quantity, named, one, other in ends:
-        rows += rows_of(named, quantity, seeds, ratios[one].less(ratios[other]))
-    return rows

@@ -93,18 +93,6 @@ def encode_texts(
     return read
 
 
-def check_length(model: PreTrainedModel, max_tokens: int) -> None:
-    """Refuse texts longer than the model reads.
-
-    Raises:
-        OnelayerError: `max_tokens` is more.
-    """
-    if max_tokens > (longest := longest_text(model)):
-        raise OnelayerError(
-            f"probe.attention.max_tokens: {max_tokens}; this model reads at most {longest} tokens"
-        )
-
-
 def attention_of(
     model: PreTrainedModel, texts: Sequence[Text], batch: int = 1
 ) -> Iterator[tuple[int, torch.Tensor]]:
@@ -150,12 +138,9 @@ def probe(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The one loop that probes: articles or inputs, any checkpoint, any device.
 
-    Args:
-        ids: of the texts, in order.
-        words: the W words that `Text.words` counts.
-        bits: `topic_bits` of the words, for the ratios of single heads.
-        pooled: names of `POOLED`.
-        batch: texts a forward pass; by more than one, weights move by rounding.
+    `ids` of the texts, in order; the W `words` that `Text.words` counts; `topic_bits` of them, for
+    the ratios of single heads; names of `POOLED`; texts a forward pass (by more than one, weights
+    move by rounding).
 
     Returns:
         Rows `document`, `first`, `second` (categories), `distance` (place in `EDGES`), `keys`,
@@ -164,8 +149,12 @@ def probe(
         And of every `layer` and `head` the `ratio` of mean weights, pairs that meet over others.
 
     Raises:
-        OnelayerError: no text holds two of the words.
+        OnelayerError: no text holds two of the words, or one is longer than the model reads.
     """
+    if (most := max(len(text.ids) for text in texts)) > (longest := longest_text(model)):
+        raise OnelayerError(
+            f"probe.attention.max_tokens: {most} in a text; this model reads at most {longest}"
+        )
     causal, parts, heads, classes = None, [], 0.0, np.zeros(2)
     has_topic = bits.any(axis=0)
     read = attention_of(model, texts, batch)

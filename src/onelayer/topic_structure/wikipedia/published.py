@@ -18,6 +18,11 @@ from onelayer.topic_structure.wikipedia.measure import (
 )
 from onelayer.topic_structure.wikipedia.similarity import COSINE, DOT, RAW
 
+WORDS = {  # of the paper's heat maps of embeddings
+    "animals": ["frog", "toad", "lizard"],
+    "composers": ["mozart", "beethoven", "schubert"],
+    "mathematics": ["algebra", "arithmetic", "calculus"],
+}
 COMPARED = [ATTENTION, COSINE, DOT]
 RAW_DIFFERENCE = "embedding_raw_dot_difference"  # of E = W_E^T W_E, the theorem's
 PUBLISHED_AS = dict(zip(COMPARED, COMPARED, strict=True)) | {RAW: COSINE}
@@ -58,28 +63,19 @@ def read_published(path: Path) -> dict[tuple, float]:
     return dict(zip(keys, rows["value"], strict=True))
 
 
-def learned(histories: Sequence[pd.DataFrame]) -> dict[str, float]:
-    """How far the final held-out loss lies below that of words' frequencies, mean over trainings.
+def learned(histories: Sequence[pd.DataFrame]) -> tuple[dict[str, float], str]:
+    """What trainings have learned, and why no ratio of theirs is judged, high or low.
 
-    Returns `value`, `low`, `high`, `n` (nats a word).
+    Returns `value`, `low`, `high`, `n`: how far the final held-out loss lies below that of words'
+    frequencies (nats a word), mean over trainings. And `not reached` if one does not lie below it:
+    it has not learned what would show topics; `undecided` of one training alone; or "".
     """
-    return mean(list(map(_below_unigram, histories)))
-
-
-def _below_unigram(history: pd.DataFrame) -> float:
-    rows = history[(history["split"] == "held-out") & (history["quantity"] == "below_unigram")]
-    return rows.loc[rows["tokens"].idxmax(), "value"]
-
-
-def state_of(histories: Sequence[pd.DataFrame]) -> str:
-    """Why no ratio of a model is judged, high or low: `not reached`, `undecided`, or "".
-
-    One of its trainings does not predict words better than frequencies at its end: it has not
-    learned what would show topics. Or it has one training alone.
-    """
-    if any(_below_unigram(history) <= 0 for history in histories):
-        return "not reached"
-    return "undecided" if len(histories) == 1 else ""
+    below = []
+    for history in histories:
+        rows = history.query("split == 'held-out' and quantity == 'below_unigram'")
+        below.append(rows.loc[rows["tokens"].idxmax(), "value"])
+    state = "undecided" if len(below) == 1 else ""
+    return mean(below), "not reached" if any(one <= 0 for one in below) else state
 
 
 def model_rows(
@@ -90,12 +86,10 @@ def model_rows(
     ways: Mapping[str, Mapping[str, float]],
     published: Mapping[tuple, float],
 ) -> pd.DataFrame:
-    """A model's rows over seeds, beside the published ones of the model `like`.
+    """A model's rows over seeds, of `measures` with `way`, beside the published ones of `like`.
 
-    Args:
-        measures: rows of `measure` with `way`.
-        histories: of the losses of a model that is pretrained here, one a seed.
-        ways: published threshold by our label, tightest first, by way.
+    `histories`: of the losses of a model that is pretrained here, one a seed. `ways`: published
+    threshold by our label, tightest first, by way.
     """
     rows = measures[measures["seed"] == ALL]
     zero = rows["quantity"].str.endswith("_different") & (rows["low"] <= 0) & (rows["high"] >= 0)
@@ -103,7 +97,8 @@ def model_rows(
     first = {way: next(iter(thresholds)) for way, thresholds in ways.items()}
     kept = rows["quantity"].isin([*COMPARED, EQUAL, TIGHTER, DISJOINT])
     kept |= rows["quantity"].isin(AT_FIRST) & (rows["threshold"] == rows["way"].map(first))
-    state, records = state_of(histories), rows[kept].to_dict("records")
+    state = learned(histories)[1]
+    records = rows[kept].to_dict("records")
 
     def theirs(overlap: str, at: float | None, quantity: str) -> float:
         return published.get((overlap, like, at, quantity), np.nan)

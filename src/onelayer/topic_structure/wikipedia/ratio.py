@@ -1,32 +1,135 @@
-"""THE attention ratio and its null: what pairs of words of one topic get, over pairs of two.
+"""Words of topics, and THE attention ratio of their pairs: those of one topic over those of two.
 
-Li, Li & Risteski (2023), section 6. The probe asks a model for one row a pair of positions with two
-different words; everything here is sums over such rows, by class (one topic, two topics) and by
-stratum (the pair's distance, or its document).
+Li, Li & Risteski (2023), section 6. Only words that are one piece in a model's tokenizer can be
+probed: an embedding and an attention weight belong to a piece. The probe asks a model for one row a
+pair of positions with two different words; ratios and their null are sums over such rows, by class
+(one topic, two topics) and by stratum (the pair's distance, or its document).
 
+`kept` is the table of the ambiguity filter: `overlap`, `threshold`, `topic`, `word`.
 Shapes: W words, K topics, U strata, S checkpoints, P permutations. Sums are [..., 1 + S, 2, U]:
 numbers of pairs, then weights of each checkpoint; of one topic, of two.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
+from onelayer.errors import OnelayerError
 from onelayer.seeds import generator
 from onelayer.settings.probe import UncertaintySettings
+from onelayer.settings.topics import AmbiguitySettings
+from onelayer.text.topics.ambiguity import filter_ambiguous_words
+from onelayer.text.topics.lda import read_topics
 
 # Smallest distance |i - j| of each bin; the last one is open.
 EDGES = np.array([1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 17, 25, 33, 49, 65, 97, 129])
 
 
-def class_sums(numbers: np.ndarray, same: np.ndarray, stratum: np.ndarray, U: int) -> np.ndarray:
-    """Sums of rows by class and stratum, [1 + S, 2, U].
+class Variant(NamedTuple):
+    """One way to keep words: an overlap mode and a threshold's label."""
 
-    Args:
-        numbers: 1 and the weights of each row, [1 + S, rows].
-        same: whether its words share a topic, bool [rows].
-        stratum: int [rows].
+    overlap: str
+    threshold: str
+
+    def of(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Its rows, of kept words or of measures."""
+        return rows[(rows["overlap"] == self.overlap) & (rows["threshold"] == self.threshold)]
+
+
+class Labels(NamedTuple):
+    """Topics of the W probed words under V variants."""
+
+    words: Sequence[str]  # [W], alphabetical
+    variants: list[Variant]  # [V]
+    topics: np.ndarray  # bool [V, W, K]: a word is one of the topic's
+    occurrences: np.ndarray  # [W], in the corpus
+
+    @property
+    def first(self) -> set[Variant]:
+        """The tightest variant of each overlap mode."""
+        return set({variant.overlap: variant for variant in reversed(self.variants)}.values())
+
+    def only_first(self) -> "Labels":
+        """Without the looser variants."""
+        kept = [place for place, variant in enumerate(self.variants) if variant in self.first]
+        return self._replace(variants=[self.variants[k] for k in kept], topics=self.topics[kept])
+
+
+def variants_of(rows: pd.DataFrame) -> list[Variant]:
+    """Variants of kept words or measures, in order; the first is the tightest."""
+    pairs = rows[["overlap", "threshold"]].drop_duplicates()
+    return [Variant(*pair) for pair in pairs.itertuples(index=False, name=None)]
+
+
+def tightest(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the first variant alone."""
+    return variants_of(rows)[0].of(rows)
+
+
+def keep_words(topics: Path, vocabulary: pd.DataFrame, how: AmbiguitySettings) -> pd.DataFrame:
+    """`kept` of a topic model that is fitted for comparison; a topic may be left without words."""
+    probability = read_topics(topics).word_probability
+    return filter_ambiguous_words(probability, list(vocabulary["word"]), how, allow_empty=True)
+
+
+def label_words(kept: pd.DataFrame, vocabulary: pd.DataFrame, known: Collection[str]) -> Labels:
+    """Topics, by variant, of the words that are one piece (`known`); some may have none.
+
+    Raises:
+        OnelayerError: the words of a variant have no pair of one topic, or of two.
     """
+    whole, variants = kept[kept["word"].isin(set(known))], variants_of(kept)
+    words = sorted(set(known))
+    place = {word: index for index, word in enumerate(words)}
+    topics = np.zeros((len(variants), len(words), int(kept["topic"].max()) + 1), dtype=bool)
+    for variant, member in zip(variants, topics, strict=True):
+        rows = variant.of(whole)
+        member[rows["word"].map(place).to_numpy(int), rows["topic"]] = True
+        words_of_topic = member.sum(axis=0)
+        if (words_of_topic > 0).sum() < 2 or words_of_topic.max() < 2:
+            raise OnelayerError(
+                f"topics.ambiguity: threshold {variant.threshold}, {variant.overlap}: "
+                f"{member.any(axis=1).sum()} of {variant.of(kept)['word'].nunique()} words of the "
+                "topics are one piece in this model's tokenizer; pairs of one topic and of two are "
+                "needed (topics.words.single_piece_in has the topics made of such words)"
+            )
+    occurrences = vocabulary.set_index("word")["occurrences"].loc[words].to_numpy()
+    return Labels(words, variants, topics, occurrences)
+
+
+class Pairs(NamedTuple):
+    """Rows of the probe as numbers."""
+
+    first: np.ndarray  # index of a word, [rows]
+    second: np.ndarray
+    document: np.ndarray
+    distance: np.ndarray
+    numbers: np.ndarray  # 1 and the weights of S checkpoints, [1 + S, rows]
+
+    @classmethod
+    def read(
+        cls, rows: pd.DataFrame, weights: Sequence[np.ndarray], words: Sequence[str]
+    ) -> "Pairs":
+        """Of rows of `probe` those of two of these words, and the weights of S checkpoints."""
+        place = pd.Index(words).get_indexer(rows["first"].cat.categories)
+        first, second = (place[rows[name].cat.codes] for name in ("first", "second"))
+        numbers = np.stack([np.ones(len(rows)), *weights])
+        document, distance = rows["document"].cat.codes, rows["distance"]
+        of = document.to_numpy(np.int64), distance.to_numpy(np.int64), numbers
+        kept = (first >= 0) & (second >= 0)
+        return cls(*(one[..., kept] for one in (first, second, *of)))
+
+    def among(self, words: np.ndarray) -> "Pairs":
+        """Those of two of these words, bool [W]."""
+        kept = words[self.first] & words[self.second]
+        return Pairs(*(one[..., kept] for one in self))
+
+
+def class_sums(numbers: np.ndarray, same: np.ndarray, stratum: np.ndarray, U: int) -> np.ndarray:
+    """Sums of `numbers` [1 + S, rows] by class (`same`, bool [rows]) and stratum, [1 + S, 2, U]."""
     code = np.where(same, stratum, U + stratum)
     return np.stack([np.bincount(code, one, 2 * U) for one in numbers]).reshape(-1, 2, U)
 
@@ -88,7 +191,7 @@ def permutations(
     """
     rng = generator("permutations", settings.seed)
     labelled = np.flatnonzero(labels.any(axis=1))
-    order = labelled[np.argsort(occurrences[labelled].astype(np.float64), kind="stable")]
+    order = labelled[np.argsort(occurrences[labelled], kind="stable")]
     strata = np.empty(len(labels), dtype=np.int64)
     bins = max(1, min(settings.frequency_bins, len(order) // 2))
     strata[order] = np.arange(len(order)) * bins // max(1, len(order))
@@ -100,31 +203,22 @@ def permutations(
 
 
 def permuted_sums(
-    first: np.ndarray,
-    second: np.ndarray,
-    numbers: np.ndarray,
-    topics: np.ndarray,
-    moved: np.ndarray,
-    strata: Sequence[tuple[np.ndarray, int]],
+    pairs: Pairs, topics: np.ndarray, moved: np.ndarray, strata: Sequence[tuple[np.ndarray, int]]
 ) -> list[np.ndarray]:
-    """`class_sums` with topics permuted, of pairs of words with a topic.
+    """`class_sums` of pairs of words with a topic, [P, 1 + S, 2, U], topics `moved` [P, W].
 
-    Args:
-        moved: `permutations`, [P, W].
-        strata: of each row, and how many there are: [rows] and U.
-
-    Returns:
-        For each of `strata` sums [P, 1 + S, 2, U].
+    For each of `strata`: that of each row, [rows], and how many there are, U.
     """
+    numbers = pairs.numbers
     bits, alone = topic_bits(topics), not (topics.sum(axis=1) > 1).any()
     topic = topics.argmax(axis=1).astype(np.int16)
     totals = [np.stack([np.bincount(of, one, U) for one in numbers]) for of, U in strata]
     sums = [np.empty((len(moved), len(numbers), 2, U)) for _, U in strata]
     for place, p in enumerate(moved):
         if alone:  # the same, in half of the time
-            same = np.flatnonzero(topic[p][first] == topic[p][second])
+            same = np.flatnonzero(topic[p][pairs.first] == topic[p][pairs.second])
         else:
-            same = np.flatnonzero(meets(bits[:, p], first, second))
+            same = np.flatnonzero(meets(bits[:, p], pairs.first, pairs.second))
         weights = numbers[:, same]  # few of all
         for (of, U), total, out in zip(strata, totals, sums, strict=True):
             out[place, :, 0] = [np.bincount(of[same], one, U) for one in weights]

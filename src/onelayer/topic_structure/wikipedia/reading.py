@@ -19,7 +19,7 @@ from transformers import PreTrainedModel
 
 from onelayer.text.corpus.articles import tokens
 from onelayer.text.models.checkpoints import forward, longest_text
-from onelayer.topic_structure.wikipedia.words import tightest
+from onelayer.topic_structure.wikipedia.ratio import tightest
 
 NAMED_BY = 4  # words that name a topic
 MOST = 255  # a weight of 1, stored as one byte
@@ -41,13 +41,6 @@ def choose_articles(
         read.append({"title": article.get("title", ""), "words": words, "topics": topics})
     read.sort(key=lambda one: sum(topic is not None for topic in one["topics"]), reverse=True)
     return read[:count]
-
-
-def names_of_topics(kept: pd.DataFrame, articles: Sequence[Mapping]) -> dict[int, str]:
-    """The first words of every topic that a word of the articles has."""
-    shown = {topic for article in articles for topic in article["topics"] if topic is not None}
-    by_topic = tightest(kept).groupby("topic")["word"]
-    return {int(one): ", ".join(by_topic.get_group(one)[:NAMED_BY]) for one in sorted(shown)}
 
 
 def word_attention(
@@ -95,6 +88,9 @@ def page(
     template: str, articles: Sequence[Mapping], kept: pd.DataFrame, models: Sequence[Mapping]
 ) -> str:
     """The page with its data in it, escaped so that no word of an article can end it."""
-    data = {"articles": articles, "topics": names_of_topics(kept, articles), "models": models}
+    shown = {topic for article in articles for topic in article["topics"] if topic is not None}
+    words = tightest(kept).groupby("topic")["word"]
+    named = {int(one): ", ".join(words.get_group(one)[:NAMED_BY]) for one in sorted(shown)}
+    data = {"articles": articles, "topics": named, "models": models}
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return template.replace("/*DATA*/", text.replace("<", "\\u003c"))

@@ -8,7 +8,8 @@ cosine of c across topics bounds its ratio by 1 / c, whatever the model has lear
 Shapes: W words, K topics, G distinct topic sets, S checkpoints, d width of the vectors.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+import itertools
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -18,8 +19,7 @@ from onelayer.errors import OnelayerError
 from onelayer.seeds import generator
 from onelayer.settings.probe import UncertaintySettings
 from onelayer.topic_structure.wikipedia.measure import Draws, rows_of
-from onelayer.topic_structure.wikipedia.ratio import permutations
-from onelayer.topic_structure.wikipedia.words import Labels
+from onelayer.topic_structure.wikipedia.ratio import Labels, permutations
 
 COSINE, DOT = "embedding_cosine_ratio", "embedding_dot_ratio"
 RAW, RAW_DOT = "embedding_raw_cosine_ratio", "embedding_raw_dot_ratio"
@@ -32,43 +32,32 @@ def pair_means(
 ) -> np.ndarray:
     """Mean x_i . y_j over pairs of words that share a topic, and over others: [kinds, draws, 2].
 
-    Exact over all pairs of distinct words. Words with the same topics are a group; of all groups
-    that meet, the sum over topics counts a pair as often as it shares topics, and pairs that share
-    several are then counted once.
-
-    Args:
-        vectors: kinds of vectors of words with a topic each, [W, d] each.
-        topics: bool [W, K].
-        draws: multiplicities n, [W]: a pair counts n_i n_j times, a word never pairs with its own
-            copies; and permutations p, [W]: word w takes the topics of word p[w].
+    Exact over all pairs of distinct words, of any kinds of `vectors`, [W, d] each, and `topics`,
+    bool [W, K]. Words with the same topics are a group; of all groups that meet, the sum over
+    topics counts a pair as often as it shares topics, and pairs that share several are then counted
+    once. A draw has multiplicities n, [W]: a pair counts n_i n_j times, a word never pairs with its
+    own copies; and a permutation p, [W]: word w takes the topics of word p[w].
     """
-    words = len(topics)
     sets, group = np.unique(topics, axis=0, return_inverse=True)
-    several = (sets.sum(axis=1) > 1).any()
+    shape = len(sets), len(topics)
     by_topic = csr_array(sets.T.astype(np.float64))  # [K, G]
     shared = sets.astype(np.float64) @ sets.T
     again = csr_array(np.where(shared > 1, 1.0 - shared, 0.0))  # [G, G]
     members = [  # [G, W], with multiplicities
-        (csr_array((n.astype(np.float64), (group[p], np.arange(words))), (len(sets), words)), n)
+        (csr_array((n.astype(np.float64), (group[p], np.arange(len(topics)))), shape), n)
         for n, p in draws
     ]
-
-    def class_sums(x: np.ndarray) -> np.ndarray:
-        """Of pairs that share a topic, and of others, [draws, 2]."""
-        squares, sums = np.einsum("wd,wd->w", x, x), []
+    sums = []  # of pairs and of each kind: of pairs that share a topic, and of others, [draws, 2]
+    for x in (np.ones((len(topics), 1)), *vectors):
+        squares = np.einsum("wd,wd->w", x, x)
+        sums.append(of_draws := [])
         for of_groups, n in members:
             grouped, itself = of_groups @ x, (n * n) @ squares
-            whole = grouped.sum(axis=0)
-            of_topics = by_topic @ grouped if several else grouped
-            same = np.vdot(of_topics, of_topics) - itself
-            if several:
-                same += np.vdot(again @ grouped, grouped)
-            sums.append([same, whole @ whole - itself - same])
-        return np.array(sums)
-
+            whole, of_topics = grouped.sum(axis=0), by_topic @ grouped
+            same = np.vdot(of_topics, of_topics) - itself + np.vdot(again @ grouped, grouped)
+            of_draws.append([same, whole @ whole - itself - same])
     with np.errstate(divide="ignore", invalid="ignore"):
-        pairs = class_sums(np.ones((words, 1)))
-        return np.stack([class_sums(one) / pairs for one in vectors])
+        return np.array(sums[1:]) / np.array(sums[0])
 
 
 def measure_embeddings(
@@ -76,32 +65,29 @@ def measure_embeddings(
     labels: Labels,
     settings: UncertaintySettings,
     seeds: Sequence[int] = (),
-    progress: Callable[..., Iterable] = lambda items, **_: items,
 ) -> pd.DataFrame:
     """Similarity of one model's embeddings, every variant, exact over all pairs of words.
 
-    Args:
-        checkpoints: rows of `embed`.
-
-    Returns:
-        Rows as of attention, `n` words, of the embedding layer's output `embedding_cosine_ratio`
-        and `embedding_dot_ratio`; at the tightest threshold of the raw matrix
-        `embedding_raw_cosine_ratio` and `embedding_raw_dot_ratio`. Behind each ratio the mean
-        within topics less that across, `embedding_cosine_difference`, ..., and the mean across,
-        `embedding_cosine_different`, ...: where 0 is within its interval the ratio means nothing.
+    Returns, of each checkpoint's rows of `embed`, rows as of attention, `n` words: of the embedding
+    layer's output `embedding_cosine_ratio` and `embedding_dot_ratio`; at the tightest threshold of
+    the raw matrix `embedding_raw_cosine_ratio` and `embedding_raw_dot_ratio`. Behind each ratio the
+    mean within topics less that across, `embedding_cosine_difference`, ..., and the mean across,
+    `embedding_cosine_different`, ...: where 0 is within its interval the ratio means nothing.
 
     Raises:
         OnelayerError: vectors are zero or not finite, or a variant has too few pairs.
     """
-    vectors = {
-        quantity: [
-            _vectors(one.set_index("word")[column][list(labels.words)], quantity)
-            for one in checkpoints
-        ]
-        for quantity, column in SOURCES.items()
-    }
-    measured, parts = [], list(zip(labels.variants, labels.topics, strict=True))
-    for variant, topics in progress(parts, unit="variant"):
+    vectors = {quantity: [] for quantity in SOURCES}  # [W, d] of each checkpoint
+    for one, (quantity, source) in itertools.product(checkpoints, SOURCES.items()):
+        of = np.stack(one.set_index("word")[source][list(labels.words)].to_list())
+        lengths = np.linalg.norm(of, axis=1)
+        if bad := int((~(np.isfinite(lengths) & (lengths > 0))).sum()):
+            raise OnelayerError(
+                f"word embeddings: {bad} of {len(of)} vectors are zero or not finite: no cosine"
+            )
+        vectors[quantity].append(of if quantity in (DOT, RAW_DOT) else of / lengths[:, None])
+    measured = []
+    for variant, topics in zip(labels.variants, labels.topics, strict=True):
         chosen = np.flatnonzero(topics.any(axis=1))
         rng, size = generator("words", settings.seed), len(chosen)
         drawn = [rng.choice(chosen, size=size) for _ in range(settings.word_resamples)]
@@ -123,23 +109,8 @@ def measure_embeddings(
             within, across = means.transpose(2, 1, 0)  # [draws, S]
             name, end = quantity.removesuffix("ratio"), 1 + len(times)
             with np.errstate(divide="ignore", invalid="ignore"):
-                numbers = {
-                    quantity: within / across,
-                    f"{name}difference": within - across,
-                    f"{name}different": across,
-                }
-                for called, one in numbers.items():
-                    of_draws = Draws(one[0], one[1:end], one[end:], size)
-                    measured += rows_of(variant, called, seeds, of_draws)
+                numbers = {quantity: within / across, f"{name}difference": within - across}
+            for called, one in (numbers | {f"{name}different": across}).items():
+                of_draws = Draws(one[0], one[1:end], one[end:], size)
+                measured += rows_of(variant, called, seeds, of_draws)
     return pd.DataFrame(measured)
-
-
-def _vectors(column: pd.Series, quantity: str) -> np.ndarray:
-    """Vectors [W, d] whose mean dot product is asked for; of unit length for a cosine."""
-    vectors = np.stack(column.to_list())
-    lengths = np.linalg.norm(vectors, axis=1)
-    if bad := int((~(np.isfinite(lengths) & (lengths > 0))).sum()):
-        raise OnelayerError(
-            f"word embeddings: {bad} of {len(vectors)} vectors are zero or not finite: no cosine"
-        )
-    return vectors if quantity in (DOT, RAW_DOT) else vectors / lengths[:, None]
