@@ -35,10 +35,8 @@ def table(simulated: dict[str, pd.DataFrame], iterations: dict[str, int]) -> pd.
     """Every number of both simulations, a row per decoder; controls beside the fastest decoder."""
     rows = []
     for simulation, runs in simulated.items():
-        of = {
-            rate: scan_measures(part, iterations[simulation])
-            for rate, part in runs.groupby("lr_Y_multiplier")
-        }
+        decoders, end = runs.groupby("lr_Y_multiplier"), iterations[simulation]
+        of = {rate: scan_measures(part, end) for rate, part in decoders}
         for rate, measures in of.items():
             if rate != max(of):
                 for name in ("slowing_down", "entropy_slowing_down"):
@@ -54,7 +52,14 @@ def draw(simulated: dict[str, pd.DataFrame], iterations: dict[str, int]) -> plt.
     times, c = trajectories(simulated["scan"].query("diverged_at < 0"))
     end = iterations["scan"]
     figure, axes = plt.subplots(2, 2, figsize=(6.2, 5.6))
-    heat_map(figure, axes[0, 0], c[:, 0], end)
+    shown = [*ROWS, end]
+    axis, style = axes[0, 0], {"cmap": SEQUENTIAL, "vmin": 0, "interpolation": "nearest"}
+    image = axis.imshow(c[shown, 0], aspect="auto", **style)
+    figure.colorbar(image, ax=axis, label="$c_{l|n}$", pad=0.02)
+    axis.axvline(COMMON - 0.5, color="white", linewidth=1.5)
+    axis.set_yticks(range(len(shown)), shown)
+    axis.set(title="Attention of one seed", ylabel="iteration")
+    axis.set(xlabel="token: common | distinct", xticks=range(0, SLOTS, 5))
     tokens_over_time(axes[0, 1], times[times <= end], c[times <= end])
     gains(axes[1, 0], c[end] / c[0])
     speed(axes[1, 1], simulated["rest"].query(f"iteration <= {iterations['rest']}"))
@@ -65,17 +70,6 @@ def draw(simulated: dict[str, pd.DataFrame], iterations: dict[str, int]) -> plt.
     )
     despine(*axes.flat[1:])
     return figure
-
-
-def heat_map(figure: plt.Figure, axis: plt.Axes, c: np.ndarray, end: int) -> None:
-    """Attention of one seed, [times, 20]."""
-    times = [*ROWS, end]
-    image = axis.imshow(c[times], cmap=SEQUENTIAL, vmin=0, aspect="auto", interpolation="nearest")
-    figure.colorbar(image, ax=axis, label="$c_{l|n}$", pad=0.02)
-    axis.axvline(COMMON - 0.5, color="white", linewidth=1.5)
-    axis.set_yticks(range(len(times)), times)
-    axis.set(title="Attention of one seed", ylabel="iteration")
-    axis.set(xlabel="token: common | distinct", xticks=range(0, SLOTS, 5))
 
 
 def tokens_over_time(axis: plt.Axes, times: np.ndarray, c: np.ndarray) -> None:

@@ -14,7 +14,7 @@ import yaml
 from onelayer.ensemble import RunRandom
 from onelayer.ensemble.execution import Checkpoint, Execution
 from onelayer.errors import OnelayerError
-from onelayer.scan_snap import entropies, language_model, measures, text
+from onelayer.scan_snap import language_model, measures, text
 from onelayer.scan_snap.data import TOKEN_CHANCES
 from onelayer.scan_snap.language_model import Reader
 from onelayer.scan_snap.measures import ATTENTION, SETTINGS
@@ -114,17 +114,19 @@ def test_a_frozen_decoder_lets_attention_move():
 
 
 def test_published_cells_are_reached_on_a_few_settings(sweep):
-    cells = entropies.cells(entropies.entropy_by_run(sweep, 100), PUBLISHED)
+    cells = measures.entropy_cells(measures.entropy_by_run(sweep, 100), PUBLISHED)
     assert len(cells) == 64 and cells["value"].notna().sum() == 4
     ran = cells.dropna(subset=["value"])
     assert (ran["value"] - ran["published"]).abs().max() < 0.06
-    assert (entropies.welch(ran).abs() < 4).all()
+    assert (measures.welch(ran).abs() < 4).all()
 
 
 def test_attention_that_stands_still_reaches_no_cell(sweep):
     still = sweep.copy()
     still[ATTENTION] = np.tile(TOKEN_CHANCES, (len(still), 1))
-    cells = entropies.cells(entropies.entropy_by_run(still, 100), PUBLISHED).dropna(subset=["n"])
+    cells = measures.entropy_cells(measures.entropy_by_run(still, 100), PUBLISHED).dropna(
+        subset=["n"]
+    )
     assert (cells["state"] == "not reached").all()
 
 
@@ -142,7 +144,7 @@ def test_trends_of_the_published_cells_are_as_published():
         ("lr_Y_multiplier", 0.067375, -0.0255),
         ("lr_Z", -0.2404375, -0.16625),
     ):
-        rows = pd.DataFrame(entropies.trend(runs, PUBLISHED, along)).set_index("quantity")
+        rows = pd.DataFrame(measures.entropy_trend(runs, PUBLISHED, along)).set_index("quantity")
         assert len(rows.loc[f"{along}_difference"]) == 4
         of_mean = rows.loc[f"{along}_difference_mean"]
         assert of_mean["value"] == pytest.approx(mean) == pytest.approx(of_mean["published"])
@@ -152,8 +154,8 @@ def test_trends_of_the_published_cells_are_as_published():
 
 
 def test_trends_are_paired_by_seed_beside_the_published_cells_that_ran(sweep):
-    runs = entropies.entropy_by_run(sweep, 100)
-    row, *_, effect = entropies.trend(runs, PUBLISHED, "lr_Z")
+    runs = measures.entropy_by_run(sweep, 100)
+    row, *_, effect = measures.entropy_trend(runs, PUBLISHED, "lr_Z")
     means = runs.groupby("lr_Z")["entropy"].mean()
     assert row["value"] == pytest.approx(means[3.0] - means[0.5]) and row["n"] == 3
     at = PUBLISHED[PUBLISHED["num_last"] == 3].set_index(["lr_Z", "lr_Y_multiplier"])["published"]
@@ -161,9 +163,9 @@ def test_trends_are_paired_by_seed_beside_the_published_cells_that_ran(sweep):
     assert row["published"] == pytest.approx(expected)
     ends = [row[end] / expected for end in ("high", "low")]  # both are negative
     assert [effect["low"], effect["high"]] == pytest.approx(ends)
-    assert not entropies.trend(runs[runs["lr_Z"] == 3.0], PUBLISHED, "lr_Z")
+    assert not measures.entropy_trend(runs[runs["lr_Z"] == 3.0], PUBLISHED, "lr_Z")
     runs.loc[0, "entropy"] = np.nan  # a seed with a diverged run is left out
-    assert entropies.trend(runs, PUBLISHED, "lr_Z")[0]["n"] == 2
+    assert measures.entropy_trend(runs, PUBLISHED, "lr_Z")[0]["n"] == 2
 
 
 def test_a_run_is_the_same_whatever_is_swept_beside_it(sweep):

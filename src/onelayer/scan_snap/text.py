@@ -21,8 +21,8 @@ class Text:
     """A corpus as token ids."""
 
     vocabulary: list[str]  # by id: UNKNOWN, END, then from frequent to rare in the training part
-    training: np.ndarray  # int64, ids of the training articles, one after the other
-    held_out: np.ndarray  # int64 [sequences, length + 1], windows of articles not trained on
+    training: np.ndarray  # ids of the training articles, one after the other
+    held_out: np.ndarray  # [sequences, length + 1], windows of articles not trained on
 
     @property
     def shown(self) -> np.ndarray:
@@ -40,17 +40,13 @@ class Text:
 
     @property
     def bin_of(self) -> np.ndarray:
-        """The place in `bins` of each id, int64 [vocabulary]; -1 for END."""
+        """The place in `bins` of each id, [vocabulary]; -1 for END."""
         ranks = np.arange(1, len(self.vocabulary) - 1)
         return np.r_[len(self.bins) - 1, -1, np.searchsorted(FIRST_RANKS, ranks, side="right") - 1]
 
 
 def encode(articles: pd.DataFrame, settings: LanguageModelSettings) -> Text:
-    """Split articles, count tokens, and number them.
-
-    Raises:
-        OnelayerError: the articles are too short for the held-out windows, or for one batch.
-    """
+    """Split articles, count tokens, and number them; `OnelayerError` if they are too short."""
     texts = [tokens(text.lower().replace(UNKNOWN, MARK)) for text in articles["text"]]
     order = generator("scan and snap held-out articles").permutation(len(texts))
     held = set(order[: max(1, round(settings.held_out_share * len(texts)))].tolist())
@@ -64,19 +60,14 @@ def encode(articles: pd.DataFrame, settings: LanguageModelSettings) -> Text:
         for part in (training, [texts[place] for place in sorted(held)])
     )
     length, sequences = settings.length, settings.held_out_sequences
-    for key, part, found in (
-        ("held_out_sequences", "held-out", len(unseen)),
-        ("batch", "training", len(trained_on)),
+    for key, asked, part in (
+        ("held_out_sequences", sequences, unseen),
+        ("batch", settings.batch, trained_on),
     ):
-        if (asked := getattr(settings, key)) > found // (length + 1):
+        if asked > len(part) // (length + 1):
             raise OnelayerError(
-                f"scan_snap.language_model.{key}: {asked}; the {part} articles have {found} "
-                f"tokens, too few for so many sequences of {length} and the next"
+                f"scan_snap.language_model.{key}: {asked}; the articles have {len(part)} tokens, "
+                f"too few for so many sequences of {length} and the next"
             )
     starts = np.linspace(0, len(unseen) - length - 1, sequences).astype(np.int64)
     return Text(names, trained_on, unseen[starts[:, None] + np.arange(length + 1)])
-
-
-def uniform_entropy(length: int) -> float:
-    """Mean entropy of uniform attention over 1 .. T keys (nats)."""
-    return float(np.log(np.arange(1, length + 1)).mean())
