@@ -48,27 +48,32 @@ def table(simulated: dict[str, pd.DataFrame], iterations: dict[str, int]) -> pd.
 
 
 def draw(simulated: dict[str, pd.DataFrame], iterations: dict[str, int]) -> plt.Figure:
-    """One seed as the paper shows it, all seeds by token, gains, and speed by decoder."""
+    """One seed as the paper shows it, all seeds by token, and speed by decoder."""
     times, c = trajectories(simulated["scan"].query("diverged_at < 0"))
     end = iterations["scan"]
-    figure, axes = plt.subplots(2, 2, figsize=(6.2, 5.6))
+    figure, axes = plt.subplots(1, 3, figsize=(8.6, 3.2))
     shown = [*ROWS, end]
-    axis, style = axes[0, 0], {"cmap": SEQUENTIAL, "vmin": 0, "interpolation": "nearest"}
+    axis, style = axes[0], {"cmap": SEQUENTIAL, "vmin": 0, "interpolation": "nearest"}
     image = axis.imshow(c[shown, 0], aspect="auto", **style)
     figure.colorbar(image, ax=axis, label="$c_{l|n}$", pad=0.02)
     axis.axvline(COMMON - 0.5, color="white", linewidth=1.5)
     axis.set_yticks(range(len(shown)), shown)
     axis.set(title="Attention of one seed", ylabel="iteration")
     axis.set(xlabel="token: common | distinct", xticks=range(0, SLOTS, 5))
-    tokens_over_time(axes[0, 1], times[times <= end], c[times <= end])
-    gains(axes[1, 0], c[end] / c[0])
-    speed(axes[1, 1], simulated["rest"].query(f"iteration <= {iterations['rest']}"))
-    figure.supxlabel(
-        "$c_{l|n}$: attention that sequences with next token $n$ give token $l$; "
-        f"bands and bars: 95% of {c.shape[1]} seeds",
-        fontsize=8,
-    )
-    despine(*axes.flat[1:])
+    tokens_over_time(axes[1], times[times <= end], c[times <= end])
+    rest = simulated["rest"].query(f"diverged_at < 0 and iteration <= {iterations['rest']}")
+    for (rate, runs), colour in zip(rest.groupby("lr_Y_multiplier"), PALETTE, strict=False):
+        looks, top = trajectories(runs)
+        middle = np.median(np.abs(np.diff(top[:, :, -1], axis=0)), axis=1)
+        label = f"lr$_Y$ / lr$_Z$ = {rate:g}" if rate else "frozen decoder"
+        axes[2].plot(looks[1:], middle, color=colour, label=label)
+    axes[2].set(xscale="log", yscale="log", xlabel="iteration (log)")
+    axes[2].set(title="Speed by decoder", ylabel="median |change of top $c_{l|n}$| (log)")
+    axes[2].xaxis.set_major_formatter("{x:g}")
+    axes[2].legend(fontsize=7, loc="lower left")
+    what = "$c_{l|n}$: attention that sequences with next token $n$ give token $l$; "
+    figure.supxlabel(what + f"bands: 95% of {c.shape[1]} seeds", fontsize=8)
+    despine(*axes[1:])
     return figure
 
 
@@ -84,34 +89,6 @@ def tokens_over_time(axis: plt.Axes, times: np.ndarray, c: np.ndarray) -> None:
     axis.set(title="Some tokens, all seeds", xlabel="iteration", ylabel="$c_{l|n}$")
     axis.set_ylim(0, 1.6 * axis.get_ylim()[1])  # above all bands, for the legend
     axis.legend(title="token, relative P($l$|$n$)", fontsize=7, title_fontsize=7.5, ncols=2)
-
-
-def gains(axis: plt.Axes, gain: np.ndarray) -> None:
-    """Gain of every token over training, [seeds, 20]."""
-    mean, slots = gain.mean(axis=0), np.arange(SLOTS)
-    bars = np.abs(np.percentile(gain, BAND, axis=0) - mean)
-    kinds = ("common", slots < COMMON, "0.35"), ("distinct", slots >= COMMON, PALETTE[0])
-    for label, of, colour in kinds:
-        style = {"fmt": "o", "color": colour, "capsize": 2, "markersize": 4, "label": label}
-        axis.errorbar(slots[of], mean[of], bars[:, of], **style)
-    axis.axhline(1, color="0.6", linewidth=0.8, zorder=0)
-    axis.set(title="Gain by token", ylabel="$c_{l|n}$(end) / $c_{l|n}$(0)")
-    axis.set(xlabel="token, distinct ones: rare to frequent", xticks=slots[::5], ylim=(0, None))
-    axis.legend(loc="upper left")
-
-
-def speed(axis: plt.Axes, rest: pd.DataFrame) -> None:
-    """Median speed of the top token's c, a line per decoder."""
-    whole = rest[rest["diverged_at"] < 0].groupby("lr_Y_multiplier")
-    for (rate, runs), colour in zip(whole, PALETTE, strict=False):
-        times, c = trajectories(runs)
-        label = f"lr$_Y$ / lr$_Z$ = {rate:g}" if rate else "frozen decoder"
-        middle = np.median(np.abs(np.diff(c[:, :, -1], axis=0)), axis=1)
-        axis.plot(times[1:], middle, color=colour, label=label)
-    axis.set(xscale="log", yscale="log", xlabel="iteration (log)")
-    axis.set(title="Speed by decoder", ylabel="|change of top $c_{l|n}$| (log)")
-    axis.xaxis.set_major_formatter("{x:g}")
-    axis.legend(fontsize=7, loc="lower left")
 
 
 with job(snakemake) as step:

@@ -34,21 +34,16 @@ class Optimizer:
 
 
 class Updater:
-    """An optimizer at work for so many steps on parameters [runs, ...], changed in place.
+    """An optimizer at work on parameters [runs, ...], changed in place.
 
     `state`, tensors [runs of a kind, ...] by name, is all that must be kept to go on later.
-
-    Raises:
-        ValueError: settings out of their bounds, or not those of the runs and parameters.
+    Settings that do not fit the runs and parameters are a `ValueError`.
     """
 
-    def __init__(self, optimizer: Optimizer, parameters: Mapping[str, Tensor], steps: int) -> None:
+    def __init__(self, optimizer: Optimizer, parameters: Mapping[str, Tensor]) -> None:
         self.optimizer, self.parameters = optimizer, parameters
         any_parameter = next(iter(parameters.values()))
         self.runs, self.device = len(any_parameter), any_parameter.device
-        for name in ("momentum", "beta1", "beta2"):
-            if not 0 <= getattr(optimizer, name) < 1:
-                raise ValueError(f"{name}: must be at least 0 and less than 1")
         self.lr, self.decay = (
             self._table(n, getattr(optimizer, n)) for n in ("lr", "weight_decay")
         )
@@ -66,9 +61,6 @@ class Updater:
             for moment in MOMENTS[kind] if kind != "sgd" or optimizer.momentum > 0 else ():
                 for name, parameter in parameters.items():
                     self.state[f"{name}.{moment}.{kind}"] = torch.zeros_like(parameter[rows])
-        times = range(steps if optimizer.schedule else 0)
-        factors = (torch.as_tensor(optimizer.schedule(t), dtype=torch.float64) for t in times)
-        self.factors = [factor.to(self.device) for factor in factors]
 
     def _table(self, name: str, given: PerRun | Mapping[str, PerRun]) -> Tensor:
         """A setting of every parameter and run, float64 [parameters, runs]."""
@@ -80,10 +72,7 @@ class Updater:
         rows = [torch.as_tensor(given[n], dtype=torch.float64).reshape(-1) for n in self.parameters]
         if wrong := [len(row) for row in rows if len(row) not in (1, self.runs)]:
             raise ValueError(f"{name}: {wrong[0]} values for {self.runs} runs")
-        table = torch.stack([row.to(self.device).expand(self.runs) for row in rows])
-        if not bool(((table >= 0) & (table < torch.inf)).all()):
-            raise ValueError(f"{name}: must be at least 0 and finite")
-        return table
+        return torch.stack([row.to(self.device).expand(self.runs) for row in rows])
 
     def forget(self, runs: Tensor) -> None:
         """Clear the state of frozen runs, bool [runs], so that nothing in it stays non-finite."""
@@ -94,39 +83,35 @@ class Updater:
     @torch.no_grad()
     def update(self, gradients: Mapping[str, Tensor], step: int, alive: Tensor) -> None:
         """Step 0, 1, ...: finite gradients, [runs, ...], change the runs that are `alive`, bool."""
+        beta1, beta2 = self.optimizer.beta1, self.optimizer.beta2
         rates = self.lr * alive  # 0 for frozen runs
-        if self.factors:
-            rates = rates * self.factors[step]
+        if self.optimizer.schedule:
+            factor = torch.as_tensor(self.optimizer.schedule(step), dtype=torch.float64)
+            rates = rates * factor.to(self.device)
         kept = 1 - rates * self.decay
+        # Adam's lr m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + eps), with the root's factor
+        # moved out of the large tensor.
+        root = math.sqrt(1 - beta2 ** (step + 1))
         for kind, rows, decays in self.groups:
-            # Adam's lr m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + eps), with the roots' factor
-            # moved out of the large tensor.
-            root = math.sqrt(1 - self.optimizer.beta2 ** (step + 1))
-            correction = root / (1 - self.optimizer.beta1 ** (step + 1)) if kind != "sgd" else 1.0
+            correction = root / (1 - beta1 ** (step + 1)) if kind != "sgd" else 1.0
             for place, (name, parameter) in enumerate(self.parameters.items()):
-                part, gradient = parameter[rows], gradients[name][rows]
+                part, change = parameter[rows], gradients[name][rows]
                 if decays[place] and kind == "adamw":
                     part.mul_(_per_run(kept[place, rows], part))
                 elif decays[place]:
-                    gradient = gradient.addcmul(_per_run(self.decay[place, rows], part), part)
-                moments = [self.state.get(f"{name}.{moment}.{kind}") for moment in MOMENTS[kind]]
-                change = self._change(moments, gradient, root)
+                    change = change.addcmul(_per_run(self.decay[place, rows], part), part)
+                first, *second = (self.state.get(f"{name}.{m}.{kind}") for m in MOMENTS[kind])
+                if second:
+                    first.lerp_(change, 1 - beta1)
+                    square = change.square()
+                    second[0].lerp_(square, 1 - beta2)
+                    torch.sqrt(second[0], out=square).add_(self.optimizer.eps * root)
+                    change = torch.div(first, square, out=square)
+                elif first is not None:
+                    change = first.mul_(self.optimizer.momentum).add_(change)
                 part.addcmul_(change, _per_run(rates[place, rows] * correction, part), value=-1)
                 if not isinstance(rows, slice):
                     parameter[rows] = part
-
-    def _change(self, moments: list[Tensor | None], gradient: Tensor, root: float) -> Tensor:
-        """What is taken off a parameter, but for its rate; the moments are updated."""
-        if moments == [None]:
-            return gradient
-        first, *second = moments
-        if not second:
-            return first.mul_(self.optimizer.momentum).add_(gradient)
-        first.lerp_(gradient, 1 - self.optimizer.beta1)
-        square = gradient.square()
-        second[0].lerp_(square, 1 - self.optimizer.beta2)
-        torch.sqrt(second[0], out=square).add_(self.optimizer.eps * root)
-        return torch.div(first, square, out=square)
 
 
 def _per_run(values: Tensor, like: Tensor) -> Tensor:

@@ -139,7 +139,7 @@ class _Run:
         of_loss = ensemble.gradients is None
         self.parameters = {name: copy.requires_grad_(of_loss) for name, copy in copies.items()}
         self.values = {name: tensor.detach() for name, tensor in self.parameters.items()}
-        self.updater = Updater(ensemble.optimizer, self.values, steps)
+        self.updater = Updater(ensemble.optimizer, self.values)
         runs, device = self.updater.runs, self.updater.device
         self.diverged_at = torch.full((runs,), -1, device=device)
         recorded = -(-steps // loss_every), runs
@@ -148,7 +148,17 @@ class _Run:
 
     def advance(self, step: int) -> None:
         """One update of every run that is alive."""
-        loss, gradients = self._gradients(self.ensemble.batch(step))
+        batch = self.ensemble.batch(step)
+        if self.ensemble.gradients is not None:
+            with torch.no_grad():
+                loss, gradients = self.ensemble.gradients(self.values, batch)
+        else:
+            loss = self.ensemble.loss(self.parameters, batch)
+            if loss.shape != self.diverged_at.shape:
+                raise ValueError(f"loss: needs a number for each run; found {list(loss.shape)}")
+            # The sum keeps runs apart: the derivative of each loss with respect to its own run.
+            of_all = torch.autograd.grad(loss.sum(), list(self.parameters.values()))
+            loss, gradients = loss.detach(), dict(zip(self.parameters, of_all, strict=True))
         alive, finite = self.diverged_at < 0, torch.isfinite(loss)
         for gradient in gradients.values():
             # A sum of finite numbers is finite, short of numbers that are lost anyway.
@@ -168,17 +178,6 @@ class _Run:
             for gradient in gradients.values():
                 gradient[~alive] = 0
         self.updater.update(gradients, step, alive)
-
-    def _gradients(self, batch: Any) -> tuple[Tensor, Tensors]:
-        if self.ensemble.gradients is not None:
-            with torch.no_grad():
-                return self.ensemble.gradients(self.values, batch)
-        loss = self.ensemble.loss(self.parameters, batch)
-        if loss.shape != self.diverged_at.shape:
-            raise ValueError(f"loss: needs a number for each run; found {list(loss.shape)}")
-        # The sum keeps runs apart: the derivative of each loss with respect to its own run.
-        of_all = torch.autograd.grad(loss.sum(), list(self.parameters.values()))
-        return loss.detach(), dict(zip(self.parameters, of_all, strict=True))
 
     def look(self, step: int) -> None:
         """Keep what is asked for after `step` updates."""

@@ -46,11 +46,6 @@ def wide(number: pd.Series, of: pd.Series, given: pd.DataFrame | pd.Series) -> p
     return grid.loc[number.unique(), of.unique()].fillna("–").reset_index()
 
 
-def common_mass(c: np.ndarray) -> np.ndarray:
-    """Attention on the common tokens together, [...]."""
-    return c[..., :COMMON].sum(axis=-1)
-
-
 def distinct_entropy(c: np.ndarray) -> np.ndarray:
     """Entropy of attention renormalised over the distinct tokens (nats), [...]: Fig. 6's metric."""
     distinct = c[..., COMMON:]
@@ -88,7 +83,7 @@ def scan_measures(simulated: pd.DataFrame, iterations: int) -> pd.DataFrame:
     gain, way = end / start, np.abs(end - start).sum(axis=1)
     fastest, lag = fastest_windows(scan), iterations // 2
     measures = {
-        "common_mass_change": common_mass(end) - common_mass(start),
+        "common_mass_change": end[:, :COMMON].sum(axis=1) - start[:, :COMMON].sum(axis=1),
         "gain_spearman": order_by_frequency(gain),
         "drop_spearman": order_by_frequency(drop_times(scan)),
         "gain_of_most_frequent": gain[:, -1],
