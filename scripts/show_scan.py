@@ -27,7 +27,6 @@ NOTES = [
     "entropy, is sounder: a top token that loses its attention slows down without rest.",
 ]
 LINES = (0, 4, 7, 9)  # distinct tokens drawn over time, from rare to frequent
-BAND = (2.5, 97.5)  # percentiles of seeds
 ROWS = (0, 2, 4, 6, 8, 10)  # iterations of the paper's heat map; the last one is added
 
 
@@ -84,7 +83,7 @@ def tokens_over_time(axis: plt.Axes, times: np.ndarray, c: np.ndarray) -> None:
     lines["common 1"] = c[..., :COMMON].mean(axis=2), "0.35", "--"
     for label, (values, colour, style) in reversed(lines.items()):
         axis.plot(times, values.mean(axis=1), style, color=colour, label=label)
-        band = np.percentile(values, BAND, axis=1)
+        band = np.percentile(values, (2.5, 97.5), axis=1)
         axis.fill_between(times, *band, color=colour, alpha=0.2, linewidth=0)
     axis.set(title="Some tokens, all seeds", xlabel="iteration", ylabel="$c_{l|n}$")
     axis.set_ylim(0, 1.6 * axis.get_ylim()[1])  # above all bands, for the legend

@@ -180,7 +180,7 @@ def torch_model(parameters, run):
 
 @pytest.mark.parametrize(("run", "positional"), [(0, True), (1, True), (0, False)])
 def test_gradients_and_attention_equal_torchs_encoder_layer_and_its_clipping(run, positional):
-    parameters = language_model.initial_parameters([4, 9], vocabulary=30, width=8, hidden=12)
+    parameters = language_model.initial_parameters([4, 9], 30, 8, 12)
     parameters = {name: tensor.double() for name, tensor in parameters.items()}
     tokens = torch.randint(30, (2, 3, 7), generator=torch.Generator().manual_seed(0))
     layer, names = torch_model(parameters, run)

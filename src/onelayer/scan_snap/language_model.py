@@ -27,11 +27,8 @@ SEQUENCES = 16  # evaluated at once
 SPARSE = 0.1  # a key below this share of uniform attention counts as dropped
 
 
-def initial_parameters(
-    seeds: Sequence[int], vocabulary: int, width: int, hidden: int, device: str = "cpu"
-) -> Parameters:
+def initial_parameters(seeds: Sequence[int], V: int, d: int, h: int, device="cpu") -> Parameters:
     """Embedding and decoder U(-.1, .1), attention Xavier uniform, the rest as torch's Linear."""
-    V, d, h, random = vocabulary, width, hidden, RunRandom(seeds, device)
     bounds = {
         "embedding": ((V, d), 0.1),
         "attention_in": ((3 * d, d), math.sqrt(6 / (4 * d))),
@@ -42,15 +39,14 @@ def initial_parameters(
         "feed_forward_out_bias": ((d,), h**-0.5),
         "decoder": ((V, d), 0.1),
     }
-    parameters = {
-        name: random.uniform(*size, use=f"initial {name}").mul_(2 * bound).sub_(bound)
-        for name, (size, bound) in bounds.items()
-    }
-    zeros = {"attention_in": 3 * d, "attention_out": d, "decoder": V, "norm1": d, "norm2": d}
-    for name, size in zeros.items():
-        if name.startswith("norm"):
-            parameters[name] = torch.ones(len(seeds), size, device=device)
+    parameters, random = {}, RunRandom(seeds, device)
+    for name, (size, bound) in bounds.items():
+        parameters[name] = random.uniform(*size, use=f"initial {name}").mul_(2 * bound).sub_(bound)
+    for name, size in (("attention_in", 3 * d), ("attention_out", d), ("decoder", V)):
         parameters[f"{name}_bias"] = torch.zeros(len(seeds), size, device=device)
+    for name in ("norm1", "norm2"):
+        parameters[name] = torch.ones(len(seeds), d, device=device)
+        parameters[f"{name}_bias"] = torch.zeros(len(seeds), d, device=device)
     return parameters
 
 
@@ -145,7 +141,7 @@ def train_language_model(
 ) -> Trained:
     """Train all seeds of one training (`settings.of`); `observed` holds what `observe` returns."""
     [training] = settings.trainings
-    seeds, device = list(range(settings.seeds)), execution.device
+    seeds, steps, device = list(range(settings.seeds)), settings.iterations, execution.device
     random = RunRandom(seeds, device)
     sizes = len(text.vocabulary), settings.width, settings.hidden
     parameters = initial_parameters(seeds, *sizes, device)
@@ -161,8 +157,8 @@ def train_language_model(
     optimizer = Optimizer(training.optimizer, lr=rates)
     ensemble = Ensemble(parameters, reader, optimizer, gradients=of_batch)
     looks = {"observe": lambda trained: observe(trained, text, training.positions)}
-    looks |= {"observe_at": settings.observed, "execution": execution}
-    return train(ensemble, settings.iterations, **looks)
+    looks["observe_at"] = [*range(0, steps, settings.measure_every), steps]
+    return train(ensemble, steps, **looks, execution=execution)
 
 
 def observe(parameters: Parameters, text: Text, positional: bool) -> dict[str, Tensor]:

@@ -10,7 +10,6 @@ from onelayer.settings.block import Block, Computing, Count, Name, Positive, Sha
 Rates = Annotated[list[Positive], Field(min_length=1), each_once()]
 Ratios = Annotated[list[Annotated[float, Field(ge=0)]], Field(min_length=1), each_once()]
 Counts = Annotated[list[Count], Field(min_length=1), each_once()]
-Seeds = Annotated[int, Field(ge=2, le=10_000)]  # of data and start: runs of every setting
 
 
 class SimulationSettings(Block):
@@ -24,7 +23,7 @@ class SimulationSettings(Block):
     lr_Y_multiplier: Ratios  # lr_Y / lr_Z, lr_Y of the decoder Y; 0, in `rest` alone, freezes it
     momentum: float = Field(ge=0, lt=1)  # of SGD
     initial: Literal["zero", "uniform"]  # Y and Z: 0, or U(-1/sqrt(M), 1/sqrt(M)) as torch's Linear
-    seeds: Seeds
+    seeds: int = Field(ge=2, le=10_000)  # of data and start: runs of every setting
     iterations: int = Field(ge=15)  # of the paper's figure
     every: Count | None  # keep attention so often up to `iterations`; null: only at their end
     longer: Count  # train so many times `iterations`, keeping attention every half of `iterations`
@@ -87,11 +86,6 @@ class LanguageModelSettings(Computing):
         [training] = [one for one in self.trainings if one.name == name]
         own = training.model_dump(include={"corpus", "seeds", "iterations"}, exclude_none=True)
         return self.model_copy(update=own | {"trainings": [training]})
-
-    @property
-    def observed(self) -> list[int]:
-        """Iterations after which attention is measured, ascending."""
-        return sorted({*range(0, self.iterations, self.measure_every), self.iterations})
 
 
 class ScanSnapSettings(Block):
