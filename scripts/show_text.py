@@ -11,10 +11,8 @@ from onelayer.evidence.figures import PALETTE, SEQUENTIAL, despine, plain, plt
 from onelayer.evidence.tables import tidy
 from onelayer.job import job
 from onelayer.scan_snap.measures import over_runs, wide
-from onelayer.scan_snap.text import UNKNOWN
 from onelayer.settings.scan_snap import LanguageModelSettings
 
-KEYS = ["training", "corpus", "tokens"]
 NOTES = [
     "Change from before training to its end on held-out articles; mean over seeds that went "
     "through, with its 95% interval (Student's t).",
@@ -23,7 +21,7 @@ NOTES = [
     "beyond the vocabulary are one for the model, <unk>: the most frequent, but in no range, and "
     "'most frequent' is without it. WikiText is the paper's text, any other an analogue.",
 ]
-UNKEYS = f"received[{UNKNOWN}]"
+UNKEYS = "received[<unk>]"
 DASHES = ("-", "--", ":", "-.", (0, (1, 4)))
 
 
@@ -49,7 +47,7 @@ def table(trainings: dict[str, pd.DataFrame], corpora: dict[str, str]) -> pd.Dat
             row["tokens"] = of_keys.get(quantity.removesuffix("_change"), "")
             row |= over_runs(seeds.get(quantity, ()), *limits.get(quantity, ()))
             rows.append(row | state)
-    return tidy(rows, KEYS)
+    return tidy(rows, ["training", "corpus", "tokens"])
 
 
 def bins_of(measured: pd.DataFrame) -> list[str]:

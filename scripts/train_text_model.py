@@ -4,13 +4,13 @@ import numpy as np
 
 from onelayer.job import job
 from onelayer.scan_snap import language_model
-from onelayer.scan_snap.text import encode
 from onelayer.settings.scan_snap import LanguageModelSettings
 from onelayer.text.corpus.articles import read_articles
 
 with job(snakemake) as step:
     settings = LanguageModelSettings(**step.settings)
-    text = encode(read_articles(snakemake.input.articles, settings.max_articles), settings)
+    articles = read_articles(snakemake.input.articles, settings.max_articles)
+    text = language_model.encode(articles, settings)
     trained = language_model.train_language_model(text, settings, step.execution)
     step.save(measures=language_model.tabulate_measures(trained, text.bins))
     with open(step.path("maps"), "wb") as file:  # np.savez would rename the file

@@ -38,15 +38,13 @@ rule train_text_model:
         "results/logs/train_text_model/{training}.log",
     benchmark:
         "results/benchmarks/train_text_model/{training}.tsv"
-    wildcard_constraints:
-        training="|".join(text_trainings),
     priority: 1
     conda:
         "../../envs/onelayer.yaml"
     threads: language_model.threads
     resources:
         # Logits of all seeds at once grow with the vocabulary.
-        mem_mb=lambda w, attempt: (attempt * (1500 + language_model.vocabulary // 10)),
+        mem_mb=lambda w, attempt: attempt * (1500 + language_model.vocabulary // 10),
         runtime=lambda w, attempt: 60 * attempt,
         gpu=gpus(language_model),
     params:

@@ -1,8 +1,7 @@
 """SGD, Adam and AdamW on parameters with a leading run dimension, rates and decay per run.
 
-The arithmetic is that of `torch.optim` (SGD with momentum and L2 weight decay; Adam, Kingma & Ba
-2015, with L2 weight decay; AdamW, Loshchilov & Hutter 2019, with decoupled weight decay), so that
-each run equals a single model trained with it.
+Each run equals a single model trained by `torch.optim` (SGD with momentum and Adam, Kingma & Ba
+2015, with L2 weight decay; AdamW, Loshchilov & Hutter 2019, with decoupled weight decay).
 """
 
 import math

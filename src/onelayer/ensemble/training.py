@@ -37,13 +37,10 @@ class Trained:
     """What training leaves; all tensors on the CPU."""
 
     parameters: Tensors  # final values by name, [runs, ...]
-    # float64 [recorded steps, runs], before the update of every `loss_every`-th step; NaN for a run
-    # from the step on at which it was frozen.
-    losses: Tensor
+    losses: Tensor  # float64 [recorded steps, runs], before a step's update; NaN of frozen runs
     observed: Tensors  # [observed steps, runs, ...] by name; a frozen run has what it was frozen at
     observed_at: tuple[int, ...]  # updates done by then, ascending
-    # int64 [runs]: the step at which loss or gradient was not finite and the run was frozen with
-    # the parameters it had; -1 for a run that went through.
+    # int64 [runs]: the step at which loss or gradient was not finite and the run was frozen, or -1.
     diverged_at: Tensor
 
 
@@ -65,8 +62,7 @@ def train(
         execution: the checkpoint's identity must say what is trained: settings, data, code. The
             device is where the parameters are.
 
-    Raises:
-        ValueError: settings that do not fit the runs, or a loss that is not one number per run.
+    Settings that do not fit, and a loss that is not one number per run, are a `ValueError`.
     """
     run = _Run(ensemble, steps, observe, tuple(sorted(set(observe_at))), loss_every)
     plan = f"{execution.checkpoint.identity} {steps} {run.observe_at} {ensemble.labels}"
@@ -131,8 +127,8 @@ class _Run:
     """The state of a training between two steps."""
 
     def __init__(self, ensemble, steps, observe, observe_at, loss_every) -> None:
-        self.ensemble, self.observe, self.loss_every = ensemble, observe, loss_every
-        self.observe_at = observe_at
+        self.ensemble, self.loss_every = ensemble, loss_every
+        self.observe, self.observe_at = observe, observe_at
         if observe_at and not 0 <= observe_at[0] <= observe_at[-1] <= steps:
             raise ValueError(f"observe_at: must lie in 0 .. {steps}, found {observe_at}")
         copies = {name: tensor.detach().clone() for name, tensor in ensemble.parameters.items()}
