@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from pickle import UnpicklingError
 from time import monotonic
 
 import numpy as np
@@ -51,12 +50,13 @@ class Checkpoint:
 
         A file of another computation (other settings, other code) or a broken one is nothing.
         """
-        try:
-            kept = torch.load(self.path) if self.path and self.path.exists() else {}
-        except (RuntimeError, OSError, EOFError, UnpicklingError):
+        if self.path is None or not self.path.exists():
             return None
-        same = kept.get("identity") == self.identity
-        return (kept["state"], kept["steps"]) if same else None
+        try:
+            kept = torch.load(self.path)
+            return (kept["state"], kept["steps"]) if kept["identity"] == self.identity else None
+        except Exception:  # torch and zip say in a dozen ways that a file is broken
+            return None
 
     def write(self, state: Callable[[], Mapping[str, Tensor]], steps: int) -> None:
         """Write the state, `steps` done, so that at any moment the old or the new one is there."""
