@@ -16,7 +16,7 @@ from onelayer.ensemble.execution import Checkpoint, Execution
 from onelayer.errors import OnelayerError
 from onelayer.scan_snap import language_model, measures
 from onelayer.scan_snap.data import TOKEN_CHANCES
-from onelayer.scan_snap.language_model import Reader
+from onelayer.scan_snap.language_model import Reader, Text, encode
 from onelayer.scan_snap.measures import ATTENTION, SETTINGS
 from onelayer.scan_snap.simulation import simulate, simulate_slower
 from onelayer.settings.scan_snap import ScanSnapSettings
@@ -214,19 +214,17 @@ def test_text_is_split_numbered_and_cut_into_windows():
     rows = [" ".join(["<unk>", *words[: 2 + n % 138]]) for n in range(800)]
     changed = {"vocabulary": 100, "held_out_share": 0.1, "held_out_sequences": 5, "length": 8}
     settings = DEFAULT.language_model.model_copy(update=changed)
-    found = language_model.encode(pd.DataFrame({"text": rows}), settings)
+    found = encode(pd.DataFrame({"text": rows}), settings)
     assert found.vocabulary == ["<unk>", "<eos>", *(f"w{n}" for n in range(98))]
     assert found.held_out.shape == (5, 9) and (found.training == 1).sum() == 720
     assert found.bins == ["1–10", "11–98", "<unk>"]
-    large = language_model.Text(["w"] * 1200, found.training, found.held_out)
+    large = Text(["w"] * 1200, found.training, found.held_out)
     assert large.bins == ["1–10", "11–100", "101–1000", "1001–1198", "<unk>"]
     places = large.bin_of[[0, 1, 2, 11, 12, 101, 102, 1001, 1002, 1199]]
     assert places.tolist() == [4, -1, 0, 0, 1, 1, 2, 2, 3, 3] and len(large.bin_of) == 1200
     for key, value in (("held_out_sequences", 10**6), ("batch", 10**5)):
         with pytest.raises(OnelayerError, match=f"language_model.{key}: {value}; .* tokens"):
-            language_model.encode(
-                pd.DataFrame({"text": rows}), settings.model_copy(update={key: value})
-            )
+            encode(pd.DataFrame({"text": rows}), settings.model_copy(update={key: value}))
 
 
 def test_a_reader_goes_through_the_text_and_starts_again():
@@ -250,9 +248,7 @@ def test_dropout_differs_by_step_and_use_and_keeps_the_mean():
 
 def test_held_out_text_is_measured_in_parts_as_at_once():
     rng = np.random.default_rng(0)
-    corpus = language_model.Text(
-        ["w"] * 40, rng.integers(40, size=99), rng.integers(40, size=(20, 9))
-    )
+    corpus = Text(["w"] * 40, rng.integers(40, size=99), rng.integers(40, size=(20, 9)))
     parameters = language_model.initial_parameters([0, 1], 40, 8, 8)
     found = language_model.observe(parameters, corpus, True)
     tokens = torch.from_numpy(corpus.held_out)[None].expand(2, -1, -1)
@@ -268,7 +264,7 @@ class StoppedError(Exception):
 
 def test_training_on_text_learns_and_goes_on_after_an_interruption(tmp_path):
     words = np.arange(2000) % 28 + 2  # a text in which the next word is certain
-    corpus = language_model.Text([f"w{n}" for n in range(30)], words, words[:36].reshape(4, 9))
+    corpus = Text([f"w{n}" for n in range(30)], words, words[:36].reshape(4, 9))
     changed = {"width": 8, "hidden": 8, "length": 8, "batch": 4, "seeds": 2, "iterations": 12}
     changed |= {"measure_every": 6}
     settings = DEFAULT.language_model.of("gentle")
