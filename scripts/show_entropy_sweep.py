@@ -6,9 +6,8 @@ import pandas as pd
 from onelayer.evidence.figures import MARKERS, PALETTE, despine, plt
 from onelayer.evidence.tables import number, tidy
 from onelayer.job import job
-from onelayer.scan_snap import entropies
-from onelayer.scan_snap.entropies import INITIAL_ENTROPY
-from onelayer.scan_snap.measures import SETTINGS, wide
+from onelayer.scan_snap import measures
+from onelayer.scan_snap.measures import INITIAL_ENTROPY, SETTINGS, wide
 
 NOTES = [
     "Entropy (nats) of attention on the 10 distinct tokens of a class, renormalised, mean over "
@@ -23,7 +22,7 @@ NOTES = [
 def table(cells: pd.DataFrame, runs: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     """Every cell with its difference to the published one, then all cells together, then trends."""
     reached = cells[cells["state"] != "not reached"].dropna(subset=["value", "low", "published"])
-    z = entropies.welch(reached)
+    z = measures.welch(reached)
     parts = [
         cells.drop(columns=["std", "published_std"]).assign(quantity="entropy"),
         reached[[*SETTINGS, "n"]].assign(quantity="entropy_z", value=z),
@@ -38,9 +37,9 @@ def table(cells: pd.DataFrame, runs: pd.DataFrame, published: pd.DataFrame) -> p
             "entropy_distance": (ours - theirs).abs().mean(),
         }
         rows = [{"quantity": name, "value": v, "n": sets} for name, v in together.items()]
-        rows.append({"quantity": "entropy_slope"} | entropies.slope(reached))
-    for along in entropies.SIDES:
-        rows += entropies.trend(runs, published, along)
+        rows.append({"quantity": "entropy_slope"} | measures.entropy_slope(reached))
+    for along in measures.SIDES:
+        rows += measures.entropy_trend(runs, published, along)
     parts = pd.concat(parts).sort_values([*SETTINGS, "quantity"], kind="stable")
     return tidy(pd.concat([parts, pd.DataFrame(rows)], ignore_index=True), SETTINGS)
 
@@ -73,11 +72,11 @@ def draw(cells: pd.DataFrame) -> plt.Figure:
     for axis in axes[-1]:
         axis.set_xlabel("lr$_Y$ / lr$_Z$, of decoder and attention (log)", fontsize=8)
     figure.supylabel("entropy of attention on distinct tokens (nats)", fontsize=9)
-    handles, labels = axes[0, 0].get_legend_handles_labels()
+    handles, _ = axes[0, 0].get_legend_handles_labels()
     for style, face, label in (("-", "0.3", "ours ± std"), (":", "white", "paper ± std")):
-        handles.append(plt.Line2D([], [], color="0.3", marker="o", markerfacecolor=face, ls=style))
-        labels.append(label)
-    figure.legend(handles, labels, loc="outside lower center", ncols=3)
+        look = {"color": "0.3", "marker": "o", "markerfacecolor": face, "ls": style}
+        handles.append(plt.Line2D([], [], label=label, **look))
+    figure.legend(handles=handles, loc="outside lower center", ncols=3)
     return figure
 
 
@@ -104,9 +103,9 @@ def panel(axis: plt.Axes, cells: pd.DataFrame) -> None:
 
 with job(snakemake) as step:
     iterations = step.settings["entropy_sweep"]["iterations"]
-    runs = entropies.entropy_by_run(pd.read_parquet(snakemake.input[0]), iterations)
+    runs = measures.entropy_by_run(pd.read_parquet(snakemake.input[0]), iterations)
     published = pd.read_csv(step.given("published"))
-    cells = entropies.cells(runs, published)
+    cells = measures.entropy_cells(runs, published)
     title = "Scan and Snap: entropy of attention (nats) against learning rates"
     rows = table(cells, runs, published)
     step.save_table(rows, title=title, shown=shown(cells), notes=NOTES)

@@ -29,19 +29,14 @@ def table(simulated: pd.DataFrame, momentum: float) -> pd.DataFrame:
     rows, late = [], momentum / (1 - momentum)
     for slower, runs in simulated.groupby("slower"):
         times = transition_times(runs)
-        slopes = transition_exponents(times)
-        slopes["sum"] = slopes["lr_Y"] + slopes["lr_Z"]
-        rows += [
-            {"slower": slower, "quantity": "lr_Y_exponent"} | over_runs(slopes["lr_Y"]),
-            {"slower": slower, "quantity": "lr_Z_exponent"} | over_runs(slopes["lr_Z"]),
-            {"slower": slower, "quantity": "sum_of_exponents", "published": -1.0}
-            | over_runs(slopes["sum"]),
-            {
-                "slower": slower,
-                "quantity": "momentum_delay",
-                "value": late * (1 / times["time"]).mean(),
-            },
-        ]
+        slopes = transition_exponents(times)[["lr_Y", "lr_Z"]].add_suffix("_exponent")
+        slopes["sum_of_exponents"] = slopes.sum(axis=1, skipna=False)
+        for quantity, values in slopes.items():
+            published = -1.0 if quantity == "sum_of_exponents" else None
+            row = {"slower": slower, "quantity": quantity, "published": published}
+            rows.append(row | over_runs(values))
+        delay = late * (1 / times["time"]).mean()
+        rows.append({"slower": slower, "quantity": "momentum_delay", "value": delay})
         for (lr_Z, lr_Y), seeds in times.groupby(["lr_Z", "lr_Y"]):
             row = {"slower": slower, "lr_Z": lr_Z, "lr_Y": lr_Y, "quantity": "transition_time"}
             rows.append(row | over_runs(seeds["time"], 0))

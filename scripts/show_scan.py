@@ -28,7 +28,6 @@ NOTES = [
     "entropy, is sounder: a top token that loses its attention slows down without rest.",
 ]
 LINES = (0, 4, 7, 9)  # distinct tokens drawn over time, from rare to frequent
-BAND = (2.5, 97.5)  # percentiles of seeds
 ROWS = (0, 2, 4, 6, 8, 10)  # iterations of the paper's heat map; the last one is added
 
 
@@ -36,10 +35,8 @@ def table(simulated: dict[str, pd.DataFrame], iterations: dict[str, int]) -> pd.
     """Every number of both simulations, a row per decoder; controls beside the fastest decoder."""
     rows = []
     for simulation, runs in simulated.items():
-        of = {
-            rate: scan_measures(part, iterations[simulation])
-            for rate, part in runs.groupby("lr_Y_multiplier")
-        }
+        decoders, end = runs.groupby("lr_Y_multiplier"), iterations[simulation]
+        of = {rate: scan_measures(part, end) for rate, part in decoders}
         for rate, measures in of.items():
             if rate != max(of):
                 for name in ("slowing_down", "entropy_slowing_down", "way_after"):
@@ -51,32 +48,33 @@ def table(simulated: dict[str, pd.DataFrame], iterations: dict[str, int]) -> pd.
 
 
 def draw(simulated: dict[str, pd.DataFrame], iterations: dict[str, int]) -> plt.Figure:
-    """One seed as the paper shows it, all seeds by token, gains, and speed by decoder."""
+    """One seed as the paper shows it, all seeds by token, and speed by decoder."""
     times, c = trajectories(simulated["scan"].query("diverged_at < 0"))
     end = iterations["scan"]
-    figure, axes = plt.subplots(2, 2, figsize=(6.2, 5.6))
-    heat_map(figure, axes[0, 0], c[:, 0], end)
-    tokens_over_time(axes[0, 1], times[times <= end], c[times <= end])
-    gains(axes[1, 0], c[end] / c[0])
-    speed(axes[1, 1], simulated["rest"].query(f"iteration <= {iterations['rest']}"))
-    figure.supxlabel(
-        "$c_{l|n}$: attention that sequences with next token $n$ give token $l$; "
-        f"bands and bars: 95% of {c.shape[1]} seeds",
-        fontsize=8,
-    )
-    despine(*axes.flat[1:])
-    return figure
-
-
-def heat_map(figure: plt.Figure, axis: plt.Axes, c: np.ndarray, end: int) -> None:
-    """Attention of one seed, [times, 20]."""
-    times = [*ROWS, end]
-    image = axis.imshow(c[times], cmap=SEQUENTIAL, vmin=0, aspect="auto", interpolation="nearest")
+    figure, axes = plt.subplots(1, 3, figsize=(8.6, 3.2))
+    shown = [*ROWS, end]
+    axis, style = axes[0], {"cmap": SEQUENTIAL, "vmin": 0, "interpolation": "nearest"}
+    image = axis.imshow(c[shown, 0], aspect="auto", **style)
     figure.colorbar(image, ax=axis, label="$c_{l|n}$", pad=0.02)
     axis.axvline(COMMON - 0.5, color="white", linewidth=1.5)
-    axis.set_yticks(range(len(times)), times)
+    axis.set_yticks(range(len(shown)), shown)
     axis.set(title="Attention of one seed", ylabel="iteration")
     axis.set(xlabel="token: common | distinct", xticks=range(0, SLOTS, 5))
+    tokens_over_time(axes[1], times[times <= end], c[times <= end])
+    rest = simulated["rest"].query(f"diverged_at < 0 and iteration <= {iterations['rest']}")
+    for (rate, runs), colour in zip(rest.groupby("lr_Y_multiplier"), PALETTE, strict=False):
+        looks, top = trajectories(runs)
+        middle = np.median(np.abs(np.diff(top[:, :, -1], axis=0)), axis=1)
+        label = f"lr$_Y$ / lr$_Z$ = {rate:g}" if rate else "frozen decoder"
+        axes[2].plot(looks[1:], middle, color=colour, label=label)
+    axes[2].set(xscale="log", yscale="log", xlabel="iteration (log)")
+    axes[2].set(title="Speed by decoder", ylabel="median |change of top $c_{l|n}$| (log)")
+    axes[2].xaxis.set_major_formatter("{x:g}")
+    axes[2].legend(fontsize=7, loc="lower left")
+    what = "$c_{l|n}$: attention that sequences with next token $n$ give token $l$; "
+    figure.supxlabel(what + f"bands: 95% of {c.shape[1]} seeds", fontsize=8)
+    despine(*axes[1:])
+    return figure
 
 
 def tokens_over_time(axis: plt.Axes, times: np.ndarray, c: np.ndarray) -> None:
@@ -86,39 +84,11 @@ def tokens_over_time(axis: plt.Axes, times: np.ndarray, c: np.ndarray) -> None:
     lines["common 1"] = c[..., :COMMON].mean(axis=2), "0.35", "--"
     for label, (values, colour, style) in reversed(lines.items()):
         axis.plot(times, values.mean(axis=1), style, color=colour, label=label)
-        band = np.percentile(values, BAND, axis=1)
+        band = np.percentile(values, (2.5, 97.5), axis=1)
         axis.fill_between(times, *band, color=colour, alpha=0.2, linewidth=0)
     axis.set(title="Some tokens, all seeds", xlabel="iteration", ylabel="$c_{l|n}$")
     axis.set_ylim(0, 1.6 * axis.get_ylim()[1])  # above all bands, for the legend
     axis.legend(title="token, relative P($l$|$n$)", fontsize=7, title_fontsize=7.5, ncols=2)
-
-
-def gains(axis: plt.Axes, gain: np.ndarray) -> None:
-    """Gain of every token over training, [seeds, 20]."""
-    mean, slots = gain.mean(axis=0), np.arange(SLOTS)
-    bars = np.abs(np.percentile(gain, BAND, axis=0) - mean)
-    kinds = ("common", slots < COMMON, "0.35"), ("distinct", slots >= COMMON, PALETTE[0])
-    for label, of, colour in kinds:
-        style = {"fmt": "o", "color": colour, "capsize": 2, "markersize": 4, "label": label}
-        axis.errorbar(slots[of], mean[of], bars[:, of], **style)
-    axis.axhline(1, color="0.6", linewidth=0.8, zorder=0)
-    axis.set(title="Gain by token", ylabel="$c_{l|n}$(end) / $c_{l|n}$(0)")
-    axis.set(xlabel="token, distinct ones: rare to frequent", xticks=slots[::5], ylim=(0, None))
-    axis.legend(loc="upper left")
-
-
-def speed(axis: plt.Axes, rest: pd.DataFrame) -> None:
-    """Median speed of the top token's c, a line per decoder."""
-    whole = rest[rest["diverged_at"] < 0].groupby("lr_Y_multiplier")
-    for (rate, runs), colour in zip(whole, PALETTE, strict=False):
-        times, c = trajectories(runs)
-        label = f"lr$_Y$ / lr$_Z$ = {rate:g}" if rate else "frozen decoder"
-        middle = np.median(np.abs(np.diff(c[:, :, -1], axis=0)), axis=1)
-        axis.plot(times[1:], middle, color=colour, label=label)
-    axis.set(xscale="log", yscale="log", xlabel="iteration (log)")
-    axis.set(title="Speed by decoder", ylabel="|change of top $c_{l|n}$| (log)")
-    axis.xaxis.set_major_formatter("{x:g}")
-    axis.legend(fontsize=7, loc="lower left")
 
 
 with job(snakemake) as step:

@@ -11,10 +11,8 @@ from onelayer.evidence.figures import PALETTE, SEQUENTIAL, despine, plain, plt
 from onelayer.evidence.tables import tidy
 from onelayer.job import job
 from onelayer.scan_snap.measures import over_runs, wide
-from onelayer.scan_snap.text import UNKNOWN, uniform_entropy
 from onelayer.settings.scan_snap import LanguageModelSettings
 
-KEYS = ["training", "corpus", "tokens"]
 NOTES = [
     "Change from before training to its end on held-out articles; mean over seeds that went "
     "through, with its 95% interval (Student's t).",
@@ -23,7 +21,7 @@ NOTES = [
     "beyond the vocabulary are one for the model, <unk>: the most frequent, but in no range, and "
     "'most frequent' is without it. WikiText is the paper's text, any other an analogue.",
 ]
-UNKEYS = f"received[{UNKNOWN}]"
+UNKEYS = "received[<unk>]"
 DASHES = ("-", "--", ":", "-.", (0, (1, 4)))
 
 
@@ -43,26 +41,21 @@ def table(trainings: dict[str, pd.DataFrame], corpora: dict[str, str]) -> pd.Dat
         state = {} if (seeds["loss_change"] < 0).all() else {"state": "not reached"}
         of_keys = {known[0]: "most frequent", known[-1]: "least frequent", UNKEYS: "unknown"}
         limits = {"entropy_relative_change": (-1,), "top1": (0, 1)}
-        changes = [
-            f"{n}_change" for n in ("entropy", "entropy_relative", "top1", "sparse", *of_keys)
-        ]
-        for quantity in (*changes, "top1"):
+        changes = ["entropy", "entropy_relative", "top1", "sparse", *of_keys]
+        for quantity in (*(f"{name}_change" for name in changes), "top1"):
             row = {"training": name, "corpus": corpora[name], "quantity": quantity}
             row["tokens"] = of_keys.get(quantity.removesuffix("_change"), "")
-            estimate = over_runs(seeds.get(quantity, ()), *limits.get(quantity, ()))
-            rows.append(row | estimate | state)
-    return tidy(rows, KEYS)
+            row |= over_runs(seeds.get(quantity, ()), *limits.get(quantity, ()))
+            rows.append(row | state)
+    return tidy(rows, ["training", "corpus", "tokens"])
 
 
 def bins_of(measured: pd.DataFrame) -> list[str]:
     """Quantities of the frequency bins, the most frequent first."""
-    quantities = measured["quantity"].unique()
-    return [quantity for quantity in quantities if quantity.startswith("received[")]
+    return [name for name in measured["quantity"].unique() if name.startswith("received[")]
 
 
-def draw(
-    trainings: dict[str, pd.DataFrame], maps: list[dict[str, np.ndarray]], length: int
-) -> plt.Figure:
+def draw(trainings: dict[str, pd.DataFrame], maps: list[dict], length: int) -> plt.Figure:
     """Maps of one sequence before and after the first two trainings; then all of them over time."""
     figure, axes = plt.subplots(2, 3, figsize=(6.6, 5.3))
     image = show_map(axes[0, 0], maps[0]["maps"][0], "before training")
@@ -74,7 +67,8 @@ def draw(
     over_time, *by_bins = axes[1]
     for (name, measured), colour, dashes in zip(trainings.items(), PALETTE, DASHES, strict=False):
         line(over_time, measured, "entropy", name, colour, dashes)
-    over_time.axhline(uniform_entropy(length), color="0.6", linewidth=0.8, label="uniform")
+    uniform = np.log(np.arange(1, length + 1)).mean()  # over 1 .. T keys
+    over_time.axhline(uniform, color="0.6", linewidth=0.8, label="uniform")
     over_time.set_ylabel("nats")
     over_time.set_title("entropy of attention", fontsize=9)
     for axis, (name, measured) in zip(by_bins, trainings.items(), strict=False):
@@ -100,7 +94,7 @@ def draw(
 def show_map(axis: plt.Axes, weights: np.ndarray, title: str) -> AxesImage:
     """Attention on one sequence, [T, T]."""
     length = len(weights)
-    past = np.ma.masked_array(weights, np.triu(np.ones((length, length), dtype=bool), 1))
+    past = np.ma.masked_array(weights, np.triu(np.ones_like(weights), 1))
     style = {"cmap": SEQUENTIAL, "norm": PowerNorm(0.5, vmin=0, vmax=1), "interpolation": "nearest"}
     image = axis.imshow(past, extent=(0.5, length + 0.5, length + 0.5, 0.5), **style)
     ticks = [1, *range(10, length + 1, 10)]

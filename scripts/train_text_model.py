@@ -3,19 +3,15 @@
 import numpy as np
 
 from onelayer.job import job
-from onelayer.scan_snap.language_model import (
-    attention_maps,
-    tabulate_measures,
-    train_language_model,
-)
-from onelayer.scan_snap.text import encode
+from onelayer.scan_snap import language_model
 from onelayer.settings.scan_snap import LanguageModelSettings
 from onelayer.text.corpus.articles import read_articles
 
 with job(snakemake) as step:
     settings = LanguageModelSettings(**step.settings)
-    text = encode(read_articles(snakemake.input.articles, settings.max_articles), settings)
-    trained = train_language_model(text, settings, step.execution)
-    step.save(measures=tabulate_measures(trained, text.bins))
+    articles = read_articles(snakemake.input.articles, settings.max_articles)
+    text = language_model.encode(articles, settings)
+    trained = language_model.train_language_model(text, settings, step.execution)
+    step.save(measures=language_model.tabulate_measures(trained, text.bins))
     with open(step.path("maps"), "wb") as file:  # np.savez would rename the file
-        np.savez(file, **attention_maps(trained, text))
+        np.savez(file, **language_model.attention_maps(trained, text))

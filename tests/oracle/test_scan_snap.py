@@ -11,9 +11,9 @@ import torch
 
 from onelayer.ensemble import Ensemble, Optimizer, train
 from onelayer.evidence.intervals import mean
-from onelayer.scan_snap import entropies, language_model, measures, simulation
+from onelayer.scan_snap import language_model, measures, simulation
 from onelayer.scan_snap.data import TOKEN_CHANCES, Task, draw_counts
-from onelayer.scan_snap.entropies import INITIAL_ENTROPY, PUBLISHED_RUNS
+from onelayer.scan_snap.measures import INITIAL_ENTROPY, PUBLISHED_RUNS
 from tests.oracle import scan_snap as plain
 
 TASK = Task(num_last=2, next_per_last=2, length=16, batch=10)
@@ -133,7 +133,7 @@ def test_z_is_welchs_statistic_of_two_means_of_seeds():
     rng = np.random.default_rng(0)
     ours, published = rng.normal(1.9, 0.03, (6, 10)), rng.normal(1.9, 0.03, 6)
     stds = rng.uniform(0.01, 0.05, 6)
-    found = entropies.welch(cells_of(ours, published, stds))
+    found = measures.welch(cells_of(ours, published, stds))
     for place, seeds in enumerate(ours):
         expected = scipy.stats.ttest_ind_from_stats(
             seeds.mean(), seeds.std(ddof=1), 10, published[place], stds[place], PUBLISHED_RUNS,
@@ -147,7 +147,7 @@ def test_the_slope_is_that_of_least_squares_through_the_start():
     published = rng.uniform(1.5, 2.1, 8)
     ours = 0.7 * (published - INITIAL_ENTROPY) + INITIAL_ENTROPY
     ours = ours[:, None] + rng.normal(0, 0.02, (8, 10))
-    found = entropies.slope(cells_of(ours, published, np.full(8, 0.02)))
+    found = measures.entropy_slope(cells_of(ours, published, np.full(8, 0.02)))
     x, y = published - INITIAL_ENTROPY, ours.mean(axis=1) - INITIAL_ENTROPY
     [expected], *_ = np.linalg.lstsq(x[:, None], y, rcond=None)
     assert found["value"] == pytest.approx(expected) and found["n"] == 10
@@ -180,7 +180,7 @@ def torch_model(parameters, run):
 
 @pytest.mark.parametrize(("run", "positional"), [(0, True), (1, True), (0, False)])
 def test_gradients_and_attention_equal_torchs_encoder_layer_and_its_clipping(run, positional):
-    parameters = language_model.initial_parameters([4, 9], vocabulary=30, width=8, hidden=12)
+    parameters = language_model.initial_parameters([4, 9], 30, 8, 12)
     parameters = {name: tensor.double() for name, tensor in parameters.items()}
     tokens = torch.randint(30, (2, 3, 7), generator=torch.Generator().manual_seed(0))
     layer, names = torch_model(parameters, run)

@@ -14,9 +14,9 @@ import yaml
 from onelayer.ensemble import RunRandom
 from onelayer.ensemble.execution import Checkpoint, Execution
 from onelayer.errors import OnelayerError
-from onelayer.scan_snap import entropies, language_model, measures, text
+from onelayer.scan_snap import language_model, measures
 from onelayer.scan_snap.data import TOKEN_CHANCES
-from onelayer.scan_snap.language_model import Reader
+from onelayer.scan_snap.language_model import Reader, Text, encode
 from onelayer.scan_snap.measures import ATTENTION, SETTINGS
 from onelayer.scan_snap.simulation import simulate, simulate_slower
 from onelayer.settings.scan_snap import ScanSnapSettings
@@ -46,7 +46,7 @@ def test_the_scan_has_the_numbers_of_the_specification(scan):
     times, c = measures.trajectories(scan)
     assert times.tolist() == SCAN.observed and c.shape == (103, 8, 20)
     assert np.allclose(c[0], TOKEN_CHANCES)
-    common = measures.common_mass(c).mean(axis=1)
+    common = c[..., :10].sum(axis=2).mean(axis=1)
     for iteration, expected in ((0, 0.645), (10, 0.570), (20, 0.454), (40, 0.395), (98, 0.387)):
         assert abs(common[iteration] - expected) < 0.03, iteration
     assert abs(measures.distinct_entropy(c[0]).mean() - 2.151) < 5e-4
@@ -114,17 +114,19 @@ def test_a_frozen_decoder_lets_attention_move():
 
 
 def test_published_cells_are_reached_on_a_few_settings(sweep):
-    cells = entropies.cells(entropies.entropy_by_run(sweep, 100), PUBLISHED)
+    cells = measures.entropy_cells(measures.entropy_by_run(sweep, 100), PUBLISHED)
     assert len(cells) == 64 and cells["value"].notna().sum() == 4
     ran = cells.dropna(subset=["value"])
     assert (ran["value"] - ran["published"]).abs().max() < 0.06
-    assert (entropies.welch(ran).abs() < 4).all()
+    assert (measures.welch(ran).abs() < 4).all()
 
 
 def test_attention_that_stands_still_reaches_no_cell(sweep):
     still = sweep.copy()
     still[ATTENTION] = np.tile(TOKEN_CHANCES, (len(still), 1))
-    cells = entropies.cells(entropies.entropy_by_run(still, 100), PUBLISHED).dropna(subset=["n"])
+    cells = measures.entropy_cells(measures.entropy_by_run(still, 100), PUBLISHED).dropna(
+        subset=["n"]
+    )
     assert (cells["state"] == "not reached").all()
 
 
@@ -142,7 +144,7 @@ def test_trends_of_the_published_cells_are_as_published():
         ("lr_Y_multiplier", 0.067375, -0.0255),
         ("lr_Z", -0.2404375, -0.16625),
     ):
-        rows = pd.DataFrame(entropies.trend(runs, PUBLISHED, along)).set_index("quantity")
+        rows = pd.DataFrame(measures.entropy_trend(runs, PUBLISHED, along)).set_index("quantity")
         assert len(rows.loc[f"{along}_difference"]) == 4
         of_mean = rows.loc[f"{along}_difference_mean"]
         assert of_mean["value"] == pytest.approx(mean) == pytest.approx(of_mean["published"])
@@ -152,8 +154,8 @@ def test_trends_of_the_published_cells_are_as_published():
 
 
 def test_trends_are_paired_by_seed_beside_the_published_cells_that_ran(sweep):
-    runs = entropies.entropy_by_run(sweep, 100)
-    row, *_, effect = entropies.trend(runs, PUBLISHED, "lr_Z")
+    runs = measures.entropy_by_run(sweep, 100)
+    row, *_, effect = measures.entropy_trend(runs, PUBLISHED, "lr_Z")
     means = runs.groupby("lr_Z")["entropy"].mean()
     assert row["value"] == pytest.approx(means[3.0] - means[0.5]) and row["n"] == 3
     at = PUBLISHED[PUBLISHED["num_last"] == 3].set_index(["lr_Z", "lr_Y_multiplier"])["published"]
@@ -161,9 +163,9 @@ def test_trends_are_paired_by_seed_beside_the_published_cells_that_ran(sweep):
     assert row["published"] == pytest.approx(expected)
     ends = [row[end] / expected for end in ("high", "low")]  # both are negative
     assert [effect["low"], effect["high"]] == pytest.approx(ends)
-    assert not entropies.trend(runs[runs["lr_Z"] == 3.0], PUBLISHED, "lr_Z")
+    assert not measures.entropy_trend(runs[runs["lr_Z"] == 3.0], PUBLISHED, "lr_Z")
     runs.loc[0, "entropy"] = np.nan  # a seed with a diverged run is left out
-    assert entropies.trend(runs, PUBLISHED, "lr_Z")[0]["n"] == 2
+    assert measures.entropy_trend(runs, PUBLISHED, "lr_Z")[0]["n"] == 2
 
 
 def test_a_run_is_the_same_whatever_is_swept_beside_it(sweep):
@@ -212,17 +214,17 @@ def test_text_is_split_numbered_and_cut_into_windows():
     rows = [" ".join(["<unk>", *words[: 2 + n % 138]]) for n in range(800)]
     changed = {"vocabulary": 100, "held_out_share": 0.1, "held_out_sequences": 5, "length": 8}
     settings = DEFAULT.language_model.model_copy(update=changed)
-    found = text.encode(pd.DataFrame({"text": rows}), settings)
+    found = encode(pd.DataFrame({"text": rows}), settings)
     assert found.vocabulary == ["<unk>", "<eos>", *(f"w{n}" for n in range(98))]
     assert found.held_out.shape == (5, 9) and (found.training == 1).sum() == 720
     assert found.bins == ["1–10", "11–98", "<unk>"]
-    large = text.Text(["w"] * 1200, found.training, found.held_out)
+    large = Text(["w"] * 1200, found.training, found.held_out)
     assert large.bins == ["1–10", "11–100", "101–1000", "1001–1198", "<unk>"]
     places = large.bin_of[[0, 1, 2, 11, 12, 101, 102, 1001, 1002, 1199]]
     assert places.tolist() == [4, -1, 0, 0, 1, 1, 2, 2, 3, 3] and len(large.bin_of) == 1200
     for key, value in (("held_out_sequences", 10**6), ("batch", 10**5)):
         with pytest.raises(OnelayerError, match=f"language_model.{key}: {value}; .* tokens"):
-            text.encode(pd.DataFrame({"text": rows}), settings.model_copy(update={key: value}))
+            encode(pd.DataFrame({"text": rows}), settings.model_copy(update={key: value}))
 
 
 def test_a_reader_goes_through_the_text_and_starts_again():
@@ -246,7 +248,7 @@ def test_dropout_differs_by_step_and_use_and_keeps_the_mean():
 
 def test_held_out_text_is_measured_in_parts_as_at_once():
     rng = np.random.default_rng(0)
-    corpus = text.Text(["w"] * 40, rng.integers(40, size=99), rng.integers(40, size=(20, 9)))
+    corpus = Text(["w"] * 40, rng.integers(40, size=99), rng.integers(40, size=(20, 9)))
     parameters = language_model.initial_parameters([0, 1], 40, 8, 8)
     found = language_model.observe(parameters, corpus, True)
     tokens = torch.from_numpy(corpus.held_out)[None].expand(2, -1, -1)
@@ -262,7 +264,7 @@ class StoppedError(Exception):
 
 def test_training_on_text_learns_and_goes_on_after_an_interruption(tmp_path):
     words = np.arange(2000) % 28 + 2  # a text in which the next word is certain
-    corpus = text.Text([f"w{n}" for n in range(30)], words, words[:36].reshape(4, 9))
+    corpus = Text([f"w{n}" for n in range(30)], words, words[:36].reshape(4, 9))
     changed = {"width": 8, "hidden": 8, "length": 8, "batch": 4, "seeds": 2, "iterations": 12}
     changed |= {"measure_every": 6}
     settings = DEFAULT.language_model.of("gentle")

@@ -1,6 +1,6 @@
 # Tian, Wang, Chen & Du (2023), Scan and Snap: simulations, and a language model.
-scan_snap = settings.scan_snap
-text_trainings = [one.name for one in scan_snap.language_model.trainings]
+scan_snap, language_model = settings.scan_snap, settings.scan_snap.language_model
+text_trainings = [training.name for training in language_model.trainings]
 
 
 rule simulate_scan_snap:
@@ -16,7 +16,6 @@ rule simulate_scan_snap:
     priority: 1
     conda:
         "../../envs/onelayer.yaml"
-    threads: 1
     resources:
         mem_mb=lambda w, attempt: 1500 * attempt,
         runtime=lambda w, attempt: 60 * attempt,
@@ -31,9 +30,7 @@ rule simulate_scan_snap:
 
 rule train_text_model:
     input:
-        articles=lambda w: (
-            f"results/corpora/{scan_snap.language_model.of(w.training).corpus}/articles.parquet"
-        ),
+        articles=lambda w: f"results/corpora/{language_model.of(w.training).corpus}/articles.parquet",
     output:
         measures="results/scan_snap/language_model/{training}.parquet",
         maps="results/scan_snap/language_model/{training}.npz",
@@ -41,19 +38,17 @@ rule train_text_model:
         "results/logs/train_text_model/{training}.log",
     benchmark:
         "results/benchmarks/train_text_model/{training}.tsv"
-    wildcard_constraints:
-        training="|".join(text_trainings),
     priority: 1
     conda:
         "../../envs/onelayer.yaml"
-    threads: scan_snap.language_model.threads
+    threads: language_model.threads
     resources:
         # Logits of all seeds at once grow with the vocabulary.
-        mem_mb=lambda w, attempt: (attempt * (1500 + scan_snap.language_model.vocabulary // 10)),
+        mem_mb=lambda w, attempt: attempt * (1500 + language_model.vocabulary // 10),
         runtime=lambda w, attempt: 60 * attempt,
-        gpu=gpus(scan_snap.language_model),
+        gpu=gpus(language_model),
     params:
-        settings=lambda w: dump(scan_snap.language_model.of(w.training)),
+        settings=lambda w: dump(language_model.of(w.training)),
         code=code("train_text_model"),
     message:
         "Train the one-layer causal transformer on articles [{wildcards.training}]"
@@ -75,9 +70,8 @@ rule show_scan:
     params:
         settings=dump(scan_snap),
         code=code("show_scan"),
-        caption="Attention of one sequence class over training (Fig. 4): common tokens lose, "
-        "distinct tokens gain in the order of their frequency, then attention comes to rest; "
-        "beside slower and frozen decoders.",
+        caption="Attention of one sequence class over training (Fig. 4): frequent distinct tokens "
+        "gain, common tokens lose, then attention rests; beside slower and frozen decoders.",
     script:
         "../../scripts/show_scan.py"
 

@@ -1,10 +1,7 @@
 """Many small models trained as one tensor program: every run of a sweep side by side.
 
-Each parameter carries a leading run dimension, `[runs, ...]`, so that one pass of tensor operations
-advances all runs by a step, on CPU or GPU. This package knows no paper: a paper gives initial
-parameters, data, and a loss (for autograd) or a function that returns gradients. docs/python.md has
-an example.
-
+Each parameter carries a leading run dimension, `[runs, ...]`. A paper gives initial parameters,
+data, and a loss (for autograd) or a function that returns gradients; docs/python.md has an example.
 A run is the same whatever else is in its ensemble, to rounding, and equals `torch.optim` on one
 model; a killed training goes on to the same bytes; a run that stops being finite is frozen and
 named. A loss of one run becomes one of all by `torch.func.vmap(loss_of_one_run)`.

@@ -1,6 +1,5 @@
 """How a long computation runs, and nothing of what it computes: device, state file, progress."""
 
-import json
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -10,8 +9,6 @@ from time import monotonic
 
 import numpy as np
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor
 from tqdm import tqdm
 
@@ -48,11 +45,6 @@ class Checkpoint:
     seconds: float = STATE_EVERY
     _written: float = field(default_factory=monotonic, init=False, repr=False)
 
-    def part(self, name: object, identity: object = "") -> "Checkpoint":
-        """The same for one of several computations in a row: a file and an identity of its own."""
-        path = self.path and self.path.with_name(f"{self.path.name}-{name}")
-        return Checkpoint(path, f"{self.identity} {identity}".strip(), self.seconds)
-
     def read(self) -> tuple[dict[str, Tensor], int] | None:
         """Tensors on the CPU and the steps done; None where there is nothing to go on from.
 
@@ -61,12 +53,9 @@ class Checkpoint:
         if self.path is None or not self.path.exists():
             return None
         try:
-            with safe_open(self.path, framework="pt") as file:
-                kept = json.loads((file.metadata() or {}).get("training", "{}"))
-                if kept.get("identity") != self.identity:
-                    return None
-                return {name: file.get_tensor(name) for name in file.keys()}, kept["step"]  # noqa: SIM118
-        except (SafetensorError, OSError, ValueError):
+            kept = torch.load(self.path)
+            return (kept["state"], kept["steps"]) if kept["identity"] == self.identity else None
+        except Exception:  # torch and zip say in a dozen ways that a file is broken
             return None
 
     def write(self, state: Callable[[], Mapping[str, Tensor]], steps: int) -> None:
@@ -75,11 +64,8 @@ class Checkpoint:
             return
         self.path.parent.mkdir(parents=True, exist_ok=True)
         part = self.path.with_name(f"{self.path.name}.new")
-        kept = {name: tensor.detach().contiguous().cpu() for name, tensor in state().items()}
-        metadata = {"training": json.dumps({"step": steps, "identity": self.identity})}
-        save_file(kept, part, metadata=metadata)
-        with open(part, "rb+") as file:
-            os.fsync(file.fileno())
+        tensors = {name: tensor.detach().cpu() for name, tensor in state().items()}
+        torch.save({"identity": self.identity, "steps": steps, "state": tensors}, part)
         part.replace(self.path)
         self._written = monotonic()
 
@@ -105,4 +91,7 @@ class Execution:
 
     def part(self, name: object, identity: object = "") -> "Execution":
         """The same for one of several trainings in a row: a state file of its own."""
-        return replace(self, checkpoint=self.checkpoint.part(name, identity))
+        of = self.checkpoint
+        path = of.path and of.path.with_name(f"{of.path.name}-{name}")
+        part = Checkpoint(path, f"{of.identity} {identity}".strip(), of.seconds)
+        return replace(self, checkpoint=part)

@@ -1,8 +1,7 @@
 """SGD, Adam and AdamW on parameters with a leading run dimension, rates and decay per run.
 
-The arithmetic is that of `torch.optim` (SGD with momentum and L2 weight decay; Adam, Kingma & Ba
-2015, with L2 weight decay; AdamW, Loshchilov & Hutter 2019, with decoupled weight decay), so that
-each run equals a single model trained with it.
+Each run equals a single model trained by `torch.optim` (SGD with momentum and Adam, Kingma & Ba
+2015, with L2 weight decay; AdamW, Loshchilov & Hutter 2019, with decoupled weight decay).
 """
 
 import math
@@ -34,40 +33,33 @@ class Optimizer:
 
 
 class Updater:
-    """An optimizer at work for so many steps on parameters [runs, ...], changed in place.
+    """An optimizer at work on parameters [runs, ...], changed in place.
 
     `state`, tensors [runs of a kind, ...] by name, is all that must be kept to go on later.
-
-    Raises:
-        ValueError: an unknown kind, a number of settings that is not the number of runs, a
-            parameter without a learning rate, or a setting out of its bounds.
+    Settings that do not fit the runs and parameters are a `ValueError`.
     """
 
-    def __init__(self, optimizer: Optimizer, parameters: Mapping[str, Tensor], steps: int) -> None:
-        self.parameters = parameters
+    def __init__(self, optimizer: Optimizer, parameters: Mapping[str, Tensor]) -> None:
+        self.optimizer, self.parameters = optimizer, parameters
         any_parameter = next(iter(parameters.values()))
         self.runs, self.device = len(any_parameter), any_parameter.device
-        for name in ("momentum", "beta1", "beta2"):
-            if not 0 <= getattr(optimizer, name) < 1:
-                raise ValueError(f"{name}: must be at least 0 and less than 1")
-        lr, decay = (self._table(n, getattr(optimizer, n)) for n in ("lr", "weight_decay"))
-        kinds = [optimizer.kind] * self.runs if isinstance(optimizer.kind, str) else optimizer.kind
+        self.lr, self.decay = (
+            self._table(n, getattr(optimizer, n)) for n in ("lr", "weight_decay")
+        )
+        kinds = np.broadcast_to(optimizer.kind, self.runs)
         if unknown := sorted(set(kinds) - set(MOMENTS)):
             raise ValueError(f"kind: unknown {', '.join(unknown)}; known: {', '.join(MOMENTS)}")
-        if len(kinds) != self.runs:
-            raise ValueError(f"kind: {len(kinds)} values for {self.runs} runs")
-        self.groups = []
+        # Of each kind its runs, and for each parameter whether decay does anything to it.
+        self.groups, self.state = [], {}
         for kind in sorted(set(kinds)):
-            runs = np.flatnonzero(np.array(kinds) == kind)
+            runs = np.flatnonzero(kinds == kind)
             rows = slice(runs[0], runs[-1] + 1)  # no copy where the runs lie together
             if len(runs) < rows.stop - rows.start:
                 rows = torch.from_numpy(runs).to(self.device)
-            of_kind = lr[:, rows], decay[:, rows]
-            self.groups.append(_Group(optimizer, kind, rows, parameters, *of_kind))
-        self.state = dict(sorted(item for group in self.groups for item in group.state.items()))
-        times = range(steps if optimizer.schedule else 0)
-        factors = (torch.as_tensor(optimizer.schedule(t), dtype=torch.float64) for t in times)
-        self.factors = [factor.to(self.device) for factor in factors]
+            self.groups.append((kind, rows, (self.decay[:, rows] > 0).any(dim=1).tolist()))
+            for moment in MOMENTS[kind] if kind != "sgd" or optimizer.momentum > 0 else ():
+                for name, parameter in parameters.items():
+                    self.state[f"{name}.{moment}.{kind}"] = torch.zeros_like(parameter[rows])
 
     def _table(self, name: str, given: PerRun | Mapping[str, PerRun]) -> Tensor:
         """A setting of every parameter and run, float64 [parameters, runs]."""
@@ -79,81 +71,46 @@ class Updater:
         rows = [torch.as_tensor(given[n], dtype=torch.float64).reshape(-1) for n in self.parameters]
         if wrong := [len(row) for row in rows if len(row) not in (1, self.runs)]:
             raise ValueError(f"{name}: {wrong[0]} values for {self.runs} runs")
-        table = torch.stack([row.to(self.device).expand(self.runs) for row in rows])
-        if not bool(((table >= 0) & (table < torch.inf)).all()):
-            raise ValueError(f"{name}: must be at least 0 and finite")
-        return table
+        return torch.stack([row.to(self.device).expand(self.runs) for row in rows])
 
     def forget(self, runs: Tensor) -> None:
         """Clear the state of frozen runs, bool [runs], so that nothing in it stays non-finite."""
-        for group in self.groups:
-            for tensor in group.state.values():
-                tensor[runs[group.rows]] = 0
+        rows = {kind: rows for kind, rows, _ in self.groups}
+        for name, tensor in self.state.items():
+            tensor[runs[rows[name.rpartition(".")[2]]]] = 0
 
     @torch.no_grad()
     def update(self, gradients: Mapping[str, Tensor], step: int, alive: Tensor) -> None:
-        """Update the parameters in place; gradients may be overwritten.
-
-        Args:
-            gradients: [runs, ...] by parameter, finite.
-            step: 0 for the first update.
-            alive: bool [runs]; the parameters of other runs stay as they are.
-        """
-        factor = alive.to(torch.float64)
-        if self.factors:
-            factor = factor * self.factors[step]
-        for group in self.groups:
-            group.update(self.parameters, gradients, step, factor[group.rows])
-
-
-class _Group:
-    """The runs of one kind: rates and decay, [parameters, runs of the kind], and their moments."""
-
-    def __init__(self, optimizer, kind, rows, parameters, lr, decay) -> None:
-        self.optimizer, self.kind, self.rows, self.lr, self.decay = optimizer, kind, rows, lr, decay
-        self.decays = (decay > 0).any(dim=1).tolist()  # whether it does anything to a parameter
-        needed = MOMENTS[kind] if kind != "sgd" or optimizer.momentum > 0 else ()
-        self.state = {
-            f"{name}.{moment}.{kind}": torch.zeros_like(parameter[rows])
-            for name, parameter in parameters.items()
-            for moment in needed
-        }
-
-    def update(self, parameters, gradients, step: int, factor: Tensor) -> None:
-        correction, eps = 1.0, 0.0
-        if self.kind != "sgd":
-            # lr m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + eps), with the roots' factor moved
-            # out of the large tensor.
-            root = math.sqrt(1 - self.optimizer.beta2 ** (step + 1))
-            correction = root / (1 - self.optimizer.beta1 ** (step + 1))
-            eps = self.optimizer.eps * root
-        scheduled = self.lr * factor  # 0 for frozen runs
-        rates, kept = scheduled * correction, 1 - scheduled * self.decay
-        for place, (name, parameter) in enumerate(parameters.items()):
-            part, gradient = parameter[self.rows], gradients[name][self.rows]
-            if self.decays[place] and self.kind == "adamw":
-                part.mul_(_per_run(kept[place], part))
-            elif self.decays[place]:
-                gradient = gradient.addcmul(_per_run(self.decay[place], part), part)
-            moments = [self.state.get(f"{name}.{m}.{self.kind}") for m in MOMENTS[self.kind]]
-            change = self._change(moments, gradient, eps)
-            part.addcmul_(change, _per_run(rates[place], part), value=-1)
-            if not isinstance(self.rows, slice):
-                parameter[self.rows] = part
-
-    def _change(self, moments: list[Tensor | None], gradient: Tensor, eps: float) -> Tensor:
-        """What is taken off a parameter, but for its rate; the moments are updated."""
-        if self.kind == "sgd":
-            [buffer] = moments
-            if buffer is None:
-                return gradient
-            return buffer.mul_(self.optimizer.momentum).add_(gradient)
-        first, second = moments
-        first.lerp_(gradient, 1 - self.optimizer.beta1)
-        square = gradient.square()
-        second.lerp_(square, 1 - self.optimizer.beta2)
-        torch.sqrt(second, out=square).add_(eps)
-        return torch.div(first, square, out=square)
+        """Step 0, 1, ...: finite gradients, [runs, ...], change the runs that are `alive`, bool."""
+        beta1, beta2 = self.optimizer.beta1, self.optimizer.beta2
+        rates = self.lr * alive  # 0 for frozen runs
+        if self.optimizer.schedule:
+            factor = torch.as_tensor(self.optimizer.schedule(step), dtype=torch.float64)
+            rates = rates * factor.to(self.device)
+        kept = 1 - rates * self.decay
+        # Adam's lr m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + eps), with the root's factor
+        # moved out of the large tensor.
+        root = math.sqrt(1 - beta2 ** (step + 1))
+        for kind, rows, decays in self.groups:
+            correction = root / (1 - beta1 ** (step + 1)) if kind != "sgd" else 1.0
+            for place, (name, parameter) in enumerate(self.parameters.items()):
+                part, change = parameter[rows], gradients[name][rows]
+                if decays[place] and kind == "adamw":
+                    part.mul_(_per_run(kept[place, rows], part))
+                elif decays[place]:
+                    change = change.addcmul(_per_run(self.decay[place, rows], part), part)
+                first, *second = (self.state.get(f"{name}.{m}.{kind}") for m in MOMENTS[kind])
+                if second:
+                    first.lerp_(change, 1 - beta1)
+                    square = change.square()
+                    second[0].lerp_(square, 1 - beta2)
+                    torch.sqrt(second[0], out=square).add_(self.optimizer.eps * root)
+                    change = torch.div(first, square, out=square)
+                elif first is not None:
+                    change = first.mul_(self.optimizer.momentum).add_(change)
+                part.addcmul_(change, _per_run(rates[place, rows] * correction, part), value=-1)
+                if not isinstance(rows, slice):
+                    parameter[rows] = part
 
 
 def _per_run(values: Tensor, like: Tensor) -> Tensor:

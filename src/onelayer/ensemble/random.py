@@ -12,18 +12,16 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-# SplitMix64's odd constants, as torch's int64 holds them.
-_WEYL, *_FACTORS = (
-    word - 2**64 for word in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
-)
+# SplitMix64's odd constants, as torch's int64 holds them; no third factor.
+_WEYL = 0x9E3779B97F4A7C15 - 2**64
+_FACTORS = 0xBF58476D1CE4E5B9 - 2**64, 0x94D049BB133111EB - 2**64, 1
 
 
 class RunRandom:
-    """Random numbers for all runs at once.
+    """Random numbers for all runs at once; `seeds` are integers [runs], equal ones draw the same.
 
-    `seeds`: one non-negative integer per run, [runs]; runs with equal seeds draw equal numbers.
     Every draw takes `use`, a name of what the numbers are for ("initial W", "tokens"), and `step`:
-    different uses or steps give independent numbers, the same ones give the same numbers again.
+    different ones give independent numbers, the same ones give the same numbers again.
     """
 
     def __init__(self, seeds: Sequence[int] | Tensor, device: str | torch.device = "cpu") -> None:
@@ -74,15 +72,9 @@ class RunRandom:
 
 
 def _mix(words: Tensor) -> Tensor:
-    """SplitMix64's finaliser, in place on a fresh tensor; int64 products wrap as they must."""
-
-    def shifted(places: int) -> Tensor:
+    """SplitMix64's finaliser; int64 products wrap as they must."""
+    for places, factor in zip((30, 27, 31), _FACTORS, strict=True):
         # torch shifts int64 arithmetically; the mask makes the shift logical.
-        return words.bitwise_right_shift(places).bitwise_and_(2 ** (64 - places) - 1)
-
-    words = words ^ shifted(30)
-    words.mul_(_FACTORS[0])
-    words ^= shifted(27)
-    words.mul_(_FACTORS[1])
-    words ^= shifted(31)
+        shifted = words.bitwise_right_shift(places).bitwise_and_(2 ** (64 - places) - 1)
+        words = shifted.bitwise_xor_(words).mul_(factor)
     return words

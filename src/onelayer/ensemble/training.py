@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from onelayer.ensemble.execution import Checkpoint, Execution, under
+from onelayer.ensemble.execution import Execution, under
 from onelayer.ensemble.optimizers import Optimizer, Updater
 
 log = logging.getLogger("onelayer")
@@ -21,8 +22,7 @@ class Ensemble:
     """What is trained: initial parameters, data, an objective, an optimizer."""
 
     parameters: Tensors  # initial values by name, [runs, ...], all on one device and of one type
-    # The data of step t = 0, 1, ..., as the objective reads it. It must depend on t alone
-    # (`RunRandom` does), so that training can resume, and a run's data on that run alone.
+    # The data of step t = 0, 1, ..., of t alone (`RunRandom`), so that training can resume.
     batch: Callable[[int], Any]
     optimizer: Optimizer
     # (parameters, batch) -> loss per run, [runs], each of that run's parameters alone; or else
@@ -31,28 +31,16 @@ class Ensemble:
     gradients: Callable[[Tensors, Any], tuple[Tensor, Tensors]] | None = None
     labels: Sequence[str] = ()  # a line per run that names its settings; empty for 'run 0', ...
 
-    def __post_init__(self) -> None:
-        if (self.loss is None) == (self.gradients is None):
-            raise ValueError("an ensemble needs either a loss or gradients")
-
-    @property
-    def runs(self) -> int:
-        """Number of runs."""
-        return len(next(iter(self.parameters.values())))
-
 
 @dataclass(frozen=True, eq=False)
 class Trained:
     """What training leaves; all tensors on the CPU."""
 
     parameters: Tensors  # final values by name, [runs, ...]
-    # float64 [recorded steps, runs], before the update of every `loss_every`-th step; NaN for a run
-    # from the step on at which it was frozen.
-    losses: Tensor
+    losses: Tensor  # float64 [recorded steps, runs], before a step's update; NaN of frozen runs
     observed: Tensors  # [observed steps, runs, ...] by name; a frozen run has what it was frozen at
     observed_at: tuple[int, ...]  # updates done by then, ascending
-    # int64 [runs]: the step at which loss or gradient was not finite and the run was frozen with
-    # the parameters it had; -1 for a run that went through.
+    # int64 [runs]: the step at which loss or gradient was not finite and the run was frozen, or -1.
     diverged_at: Tensor
 
 
@@ -71,21 +59,25 @@ def train(
         observe: parameters -> tensors [runs, ...] to keep; without it the parameters themselves.
         observe_at: after how many updates to observe; 0 is the start, `steps` the end.
         loss_every: the losses of steps 0, loss_every, 2 loss_every, ... are kept.
-        execution: where to keep the state, and the progress bar; the device is where the parameters
-            are. The checkpoint's identity must say what is trained: settings, data, code.
+        execution: the checkpoint's identity must say what is trained: settings, data, code. The
+            device is where the parameters are.
 
-    Raises:
-        ValueError: settings that do not fit the runs, or a loss that is not one number per run.
+    Settings that do not fit, and a loss that is not one number per run, are a `ValueError`.
     """
-    run = _Run(ensemble, steps, observe, observe_at, loss_every)
+    run = _Run(ensemble, steps, observe, tuple(sorted(set(observe_at))), loss_every)
     plan = f"{execution.checkpoint.identity} {steps} {run.observe_at} {ensemble.labels}"
     checkpoint = replace(execution.checkpoint, identity=plan)
-    first = run.restore(checkpoint)
+    kept, first = checkpoint.read() or ({}, 0)
+    if kept:
+        for name, tensor in run.state().items():
+            tensor.copy_(kept[name])
+        run.observed = {n: list(t.unbind()) for n, t in under("observed", kept).items()}
+        log.info("going on from step %d", first)
     # Numbers below 1e-38 count as 0: a softmax that is nearly one-hot is full of them, slowly.
     before = bool(torch.tensor(1e-39) * 2 == 0)  # torch does not say, but its arithmetic does
     torch.set_flush_denormal(True)
     try:
-        if first == 0 and not run.observed:  # a training of no steps may have a state, too
+        if not kept:
             run.look(0)
         for step in execution.progress(range(first, steps), total=steps - first, unit="step"):
             run.advance(step)
@@ -114,14 +106,13 @@ def train_in_chunks(
 ) -> Trained:
     """Train more runs than fit in memory, at most `chunk` at a time; `options` are of `train`.
 
-    `build` makes the ensemble of runs `slice(start, stop)`; each run is the same, to rounding, as
-    in one large ensemble. Each chunk has a state and a progress bar of its own.
+    `build` makes the ensemble of runs `slice(start, stop)`. Each chunk has a state and a progress
+    bar of its own.
     """
-    slices = [slice(start, min(start + chunk, runs)) for start in range(0, runs, chunk)]
-    parts = [
-        train(build(some), steps, execution=execution.part(number), **options)
-        for number, some in enumerate(slices)
-    ]
+    parts = []
+    for number, start in enumerate(range(0, runs, chunk)):
+        part = build(slice(start, min(start + chunk, runs)))
+        parts.append(train(part, steps, execution=execution.part(number), **options))
     one = parts[0]
     return Trained(
         parameters={n: torch.cat([p.parameters[n] for p in parts]) for n in one.parameters},
@@ -136,37 +127,47 @@ class _Run:
     """The state of a training between two steps."""
 
     def __init__(self, ensemble, steps, observe, observe_at, loss_every) -> None:
-        self.ensemble, self.observe, self.loss_every = ensemble, observe, loss_every
-        self.observe_at = tuple(sorted(set(observe_at)))
-        if self.observe_at and not 0 <= self.observe_at[0] <= self.observe_at[-1] <= steps:
-            raise ValueError(f"observe_at: must lie in 0 .. {steps}, found {self.observe_at}")
-        by_autograd, given = ensemble.gradients is None, ensemble.parameters
-        copies = {name: tensor.detach().clone() for name, tensor in given.items()}
-        self.parameters = {name: copy.requires_grad_(by_autograd) for name, copy in copies.items()}
+        self.ensemble, self.loss_every = ensemble, loss_every
+        self.observe, self.observe_at = observe, observe_at
+        if observe_at and not 0 <= observe_at[0] <= observe_at[-1] <= steps:
+            raise ValueError(f"observe_at: must lie in 0 .. {steps}, found {observe_at}")
+        copies = {name: tensor.detach().clone() for name, tensor in ensemble.parameters.items()}
+        of_loss = ensemble.gradients is None
+        self.parameters = {name: copy.requires_grad_(of_loss) for name, copy in copies.items()}
         self.values = {name: tensor.detach() for name, tensor in self.parameters.items()}
-        device = next(iter(self.values.values())).device
-        self.updater = Updater(ensemble.optimizer, self.values, steps)
-        self.diverged_at = torch.full((ensemble.runs,), -1, device=device)
-        recorded = -(-steps // loss_every), ensemble.runs
+        self.updater = Updater(ensemble.optimizer, self.values)
+        runs, device = self.updater.runs, self.updater.device
+        self.diverged_at = torch.full((runs,), -1, device=device)
+        recorded = -(-steps // loss_every), runs
         self.losses = torch.full(recorded, torch.nan, dtype=torch.float64, device=device)
         self.observed: dict[str, list[Tensor]] = {}
-        self.labels = ensemble.labels or [f"run {run}" for run in range(ensemble.runs)]
 
     def advance(self, step: int) -> None:
         """One update of every run that is alive."""
-        loss, gradients = self._gradients(self.ensemble.batch(step))
+        batch = self.ensemble.batch(step)
+        if self.ensemble.gradients is not None:
+            with torch.no_grad():
+                loss, gradients = self.ensemble.gradients(self.values, batch)
+        else:
+            loss = self.ensemble.loss(self.parameters, batch)
+            if loss.shape != self.diverged_at.shape:
+                raise ValueError(f"loss: needs a number for each run; found {list(loss.shape)}")
+            # The sum keeps runs apart: the derivative of each loss with respect to its own run.
+            of_all = torch.autograd.grad(loss.sum(), list(self.parameters.values()))
+            loss, gradients = loss.detach(), dict(zip(self.parameters, of_all, strict=True))
         alive, finite = self.diverged_at < 0, torch.isfinite(loss)
         for gradient in gradients.values():
             # A sum of finite numbers is finite, short of numbers that are lost anyway.
             finite &= torch.isfinite(gradient.reshape(len(loss), -1).sum(1))
-        if not bool((finite | ~alive).all()):
+        if bool((alive & ~finite).any()):
             frozen = alive & ~finite
-            alive &= finite
             self.diverged_at[frozen] = step
             self.updater.forget(frozen)
-            names = [self.labels[run] for run in frozen.nonzero().flatten().tolist()]
+            names = [f"run {run}" for run in range(len(loss))]
+            names = np.array(self.ensemble.labels or names)[frozen.cpu()]
             more = f" and {len(names) - 5} more" if len(names) > 5 else ""
             log.warning("%s%s: not finite at step %d; frozen", "; ".join(names[:5]), more, step)
+        alive &= finite
         if step % self.loss_every == 0:
             self.losses[step // self.loss_every] = torch.where(alive, loss.double(), torch.nan)
         if not bool(alive.all()):
@@ -174,25 +175,13 @@ class _Run:
                 gradient[~alive] = 0
         self.updater.update(gradients, step, alive)
 
-    def _gradients(self, batch: Any) -> tuple[Tensor, Tensors]:
-        if self.ensemble.gradients is not None:
-            with torch.no_grad():
-                return self.ensemble.gradients(self.values, batch)
-        loss = self.ensemble.loss(self.parameters, batch)
-        if loss.shape != (self.ensemble.runs,):
-            raise ValueError(f"loss: needs a number for each run; found {list(loss.shape)}")
-        # The sum keeps runs apart: the derivative of each loss with respect to its own run.
-        of_all = torch.autograd.grad(loss.sum(), list(self.parameters.values()))
-        return loss.detach(), dict(zip(self.parameters, of_all, strict=True))
-
     def look(self, step: int) -> None:
         """Keep what is asked for after `step` updates."""
-        if step not in self.observe_at:
-            return
-        with torch.no_grad():
-            seen = self.observe(self.values) if self.observe else self.values
-        for name, tensor in seen.items():
-            self.observed.setdefault(name, []).append(tensor.detach().to("cpu", copy=True))
+        if step in self.observe_at:
+            with torch.no_grad():
+                seen = self.observe(self.values) if self.observe else self.values
+            for name, tensor in seen.items():
+                self.observed.setdefault(name, []).append(tensor.detach().to("cpu", copy=True))
 
     def state(self) -> Tensors:
         """Everything that the next step depends on, and everything kept so far."""
@@ -200,14 +189,3 @@ class _Run:
         tensors |= {f"parameter/{name}": tensor for name, tensor in self.values.items()}
         tensors |= {f"optimizer/{name}": tensor for name, tensor in self.updater.state.items()}
         return tensors | {f"observed/{name}": torch.stack(t) for name, t in self.observed.items()}
-
-    def restore(self, checkpoint: Checkpoint) -> int:
-        """Take up a checkpoint's state if there is one; returns the number of updates done."""
-        tensors, step = checkpoint.read() or ({}, 0)
-        if not tensors:
-            return 0
-        for name, tensor in self.state().items():
-            tensor.copy_(tensors[name])
-        self.observed = {n: list(t.unbind()) for n, t in under("observed", tensors).items()}
-        log.info("going on from step %d", step)
-        return step

@@ -9,7 +9,9 @@ Shapes: R runs, B sequences of T tokens, d embedding size, h hidden size, V voca
 
 import functools
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -19,20 +21,75 @@ from torch.nn.functional import cross_entropy, embedding, layer_norm, one_hot
 
 from onelayer.ensemble import Ensemble, Optimizer, RunRandom, Trained, train
 from onelayer.ensemble.execution import Execution, to_device
-from onelayer.scan_snap.text import Text
+from onelayer.errors import OnelayerError
+from onelayer.seeds import generator
 from onelayer.settings.scan_snap import LanguageModelSettings
+from onelayer.text.corpus.articles import tokens as split
 
 Parameters = dict[str, Tensor]
-FEED_FORWARD = ("feed_forward_in", "feed_forward_out")
+UNKNOWN, END = "<unk>", "<eos>"  # ids 0 and 1; an article ends with END
+MARK = "\ufffd"  # of one token: WikiText's own UNKNOWN would be three
+FIRST_RANKS = 1, 11, 101, 1001  # of frequency bins, by rank in the training part
 SEQUENCES = 16  # evaluated at once
 SPARSE = 0.1  # a key below this share of uniform attention counts as dropped
 
 
-def initial_parameters(
-    seeds: Sequence[int], vocabulary: int, width: int, hidden: int, device: str = "cpu"
-) -> Parameters:
+@dataclass(frozen=True, eq=False)
+class Text:
+    """A corpus as token ids."""
+
+    vocabulary: list[str]  # by id: UNKNOWN, END, then from frequent to rare in the training part
+    training: np.ndarray  # ids of the training articles, one after the other
+    held_out: np.ndarray  # [sequences, length + 1], windows of articles not trained on
+
+    @property
+    def shown(self) -> np.ndarray:
+        """The held-out window that maps show, [length]: the first with fewest unknown tokens."""
+        inputs = self.held_out[:, :-1]
+        return inputs[(inputs == 0).sum(axis=1).argmin()]
+
+    @property
+    def bins(self) -> list[str]:
+        """Ranges of frequency ranks, the most frequent first; then UNKNOWN, all rarer tokens."""
+        known = len(self.vocabulary) - 2
+        first = [rank for rank in FIRST_RANKS if rank <= known]
+        last = [*(rank - 1 for rank in first[1:]), known]
+        return [*(f"{a}–{b}" for a, b in zip(first, last, strict=True)), UNKNOWN]
+
+    @property
+    def bin_of(self) -> np.ndarray:
+        """The place in `bins` of each id, [vocabulary]; -1 for END."""
+        ranks = np.arange(1, len(self.vocabulary) - 1)
+        return np.r_[len(self.bins) - 1, -1, np.searchsorted(FIRST_RANKS, ranks, side="right") - 1]
+
+
+def encode(articles: pd.DataFrame, settings: LanguageModelSettings) -> Text:
+    """Split articles, count tokens, and number them; `OnelayerError` if they are too short."""
+    texts = [split(text.lower().replace(UNKNOWN, MARK)) for text in articles["text"]]
+    order = generator("scan and snap held-out articles").permutation(len(texts))
+    held = set(order[: max(1, round(settings.held_out_share * len(texts)))].tolist())
+    training = [text for place, text in enumerate(texts) if place not in held]
+    counts = Counter(token for text in training for token in text if token != MARK)
+    kept = sorted(counts, key=lambda token: (-counts[token], token))[: settings.vocabulary - 2]
+    names = [UNKNOWN, END, *kept]
+    index = {name: place for place, name in enumerate(names)}
+    trained_on, unseen = (
+        np.array([index.get(token, 0) for text in part for token in (*text, END)])
+        for part in (training, [texts[place] for place in sorted(held)])
+    )
+    length, sequences = settings.length, settings.held_out_sequences
+    for key, part in (("held_out_sequences", unseen), ("batch", trained_on)):
+        if (asked := getattr(settings, key)) > len(part) // (length + 1):
+            raise OnelayerError(
+                f"scan_snap.language_model.{key}: {asked}; its articles have {len(part)} tokens, "
+                f"too few for so many sequences of {length} and the next"
+            )
+    starts = np.linspace(0, len(unseen) - length - 1, sequences).astype(np.int64)
+    return Text(names, trained_on, unseen[starts[:, None] + np.arange(length + 1)])
+
+
+def initial_parameters(seeds: Sequence[int], V: int, d: int, h: int, device="cpu") -> Parameters:
     """Embedding and decoder U(-.1, .1), attention Xavier uniform, the rest as torch's Linear."""
-    V, d, h, random = vocabulary, width, hidden, RunRandom(seeds, device)
     bounds = {
         "embedding": ((V, d), 0.1),
         "attention_in": ((3 * d, d), math.sqrt(6 / (4 * d))),
@@ -43,49 +100,39 @@ def initial_parameters(
         "feed_forward_out_bias": ((d,), h**-0.5),
         "decoder": ((V, d), 0.1),
     }
-    parameters = {
-        name: random.uniform(*size, use=f"initial {name}").mul_(2 * bound).sub_(bound)
-        for name, (size, bound) in bounds.items()
-    }
-    zeros = {"attention_in": 3 * d, "attention_out": d, "decoder": V, "norm1": d, "norm2": d}
-    for name, size in zeros.items():
-        if name.startswith("norm"):
-            parameters[name] = torch.ones(len(seeds), size, device=device)
+    parameters, random = {}, RunRandom(seeds, device)
+    for name, (size, bound) in bounds.items():
+        parameters[name] = random.uniform(*size, use=f"initial {name}").mul_(2 * bound).sub_(bound)
+    for name, size in (("attention_in", 3 * d), ("attention_out", d), ("decoder", V)):
         parameters[f"{name}_bias"] = torch.zeros(len(seeds), size, device=device)
+    for name in ("norm1", "norm2"):
+        parameters[name] = torch.ones(len(seeds), d, device=device)
+        parameters[f"{name}_bias"] = torch.zeros(len(seeds), d, device=device)
     return parameters
 
 
 class Reader:
-    """Consecutive windows of the training text, int64, as the paper's loader cuts them.
+    """Consecutive windows of the training text, as the paper's loader cuts them.
 
     B columns are read side by side, T tokens a step, round and round, each run from its own start.
     """
 
-    def __init__(
-        self, text: np.ndarray, seeds: Sequence[int], batch: int, length: int, device: str = "cpu"
-    ) -> None:
+    def __init__(self, text: np.ndarray, seeds: Sequence[int], batch, length, device="cpu") -> None:
         self.length, self.rows = length, len(text) // batch
         self.columns = to_device(text[: self.rows * batch].reshape(batch, -1), device)
         self.starts = RunRandom(seeds, device).integers(self.rows, 1, use="first window")
 
     def __call__(self, step: int) -> tuple[Tensor, int]:
-        """Tokens int64 [R, B, T + 1], inputs and targets in one; and the step."""
+        """Tokens [R, B, T + 1], inputs and targets in one; and the step."""
         places = torch.arange(self.length + 1, device=self.starts.device) + step * self.length
         windows = self.columns[:, (self.starts + places) % self.rows]  # [B, R, T + 1]
         return windows.transpose(0, 1), step
 
 
 def dropout(random: RunRandom, share: float, step: int, values: Tensor, use: str) -> Tensor:
-    """Drop a share of the values, and scale up the others; masks are of a run, a step and a use."""
+    """Drop a share of the values, and scale up the others; a mask is of a run, step and use."""
     kept = random.flips(1 - share, *values.shape[1:], use=f"dropout {use}", step=step)
     return values * kept.to(values.dtype).div_(1 - share)
-
-
-def positions(length: int, width: int, device: str | torch.device = "cpu") -> Tensor:
-    """Sinusoidal positions, [T, d] (Vaswani et al. 2017, section 3.5)."""
-    rates = torch.exp(torch.arange(0, width, 2, device=device) * (-math.log(10000.0) / width))
-    angles = torch.arange(length, device=device)[:, None] * rates
-    return torch.stack([angles.sin(), angles.cos()], dim=2).flatten(1)[:, :width]
 
 
 def forward(
@@ -94,10 +141,7 @@ def forward(
     positional: bool,
     drop: Callable[[Tensor, str], Tensor] = lambda values, use: values,
 ) -> tuple[Tensor, Tensor]:
-    """Hidden states before the decoder, [R, B, T, d], and attention, [R, B, T, T].
-
-    Tokens are int64 [R, B, T]; `drop` is `dropout` at a step.
-    """
+    """Of tokens [R, B, T]: states before the decoder, [R, B, T, d], and attention, [R, B, T, T]."""
 
     def linear(x: Tensor, name: str) -> Tensor:
         return torch.baddbmm(parameters[f"{name}_bias"][:, None], x, parameters[name].mT)
@@ -108,10 +152,12 @@ def forward(
 
     B, T = tokens.shape[1:]
     R, V, d = parameters["embedding"].shape
-    rows = tokens + V * torch.arange(R, device=tokens.device)[:, None, None]
+    at = functools.partial(torch.arange, device=tokens.device)
+    rows = tokens + V * at(R)[:, None, None]
     x = embedding(rows, parameters["embedding"].flatten(0, 1)) * math.sqrt(d)
-    if positional:
-        x = x + positions(T, d, tokens.device)
+    if positional:  # sinusoids (Vaswani et al. 2017, section 3.5)
+        angles = at(T)[:, None] * torch.exp(at(0, d, 2) * (-math.log(10000.0) / d))
+        x = x + torch.stack([angles.sin(), angles.cos()], dim=2).flatten(1)
     x = drop(x, "embedding").flatten(1, 2)
     query, key, value = linear(x, "attention_in").unflatten(1, (B, T)).chunk(3, dim=3)
     future = torch.ones(T, T, dtype=torch.bool, device=tokens.device).triu(1)
@@ -136,7 +182,7 @@ def decoder_loss(parameters: Parameters, states: Tensor, targets: Tensor) -> Ten
 def gradients(parameters: Parameters, tokens: Tensor, clip: float, *options):
     """Loss of every run, [R], and its gradients by name, cut to a norm of `clip` as the paper's.
 
-    Tokens are int64 [R, B, T + 1], inputs and targets in one; `options` are `forward`'s.
+    Tokens, [R, B, T + 1], are inputs and targets in one; `options` are `forward`'s.
     """
     with torch.enable_grad():
         leaves = {name: value.detach().requires_grad_() for name, value in parameters.items()}
@@ -156,27 +202,24 @@ def train_language_model(
 ) -> Trained:
     """Train all seeds of one training (`settings.of`); `observed` holds what `observe` returns."""
     [training] = settings.trainings
-    seeds, device = list(range(settings.seeds)), execution.device
+    seeds, steps, device = list(range(settings.seeds)), settings.iterations, execution.device
     random = RunRandom(seeds, device)
     sizes = len(text.vocabulary), settings.width, settings.hidden
     parameters = initial_parameters(seeds, *sizes, device)
     rates = dict.fromkeys(parameters, training.lr)
-    rates |= dict.fromkeys(FEED_FORWARD, training.lr_feed_forward)
+    rates["feed_forward_in"] = rates["feed_forward_out"] = training.lr_feed_forward
 
     def of_batch(parameters: Parameters, batch: tuple[Tensor, int]) -> tuple[Tensor, Parameters]:
         tokens, step = batch
         drop = functools.partial(dropout, random, settings.dropout, step)
         return gradients(parameters, tokens, settings.clip, training.positions, drop)
 
-    ensemble = Ensemble(
-        parameters,
-        Reader(text.training, seeds, settings.batch, settings.length, device),
-        Optimizer(training.optimizer, lr=rates),
-        gradients=of_batch,
-    )
+    reader = Reader(text.training, seeds, settings.batch, settings.length, device)
+    optimizer = Optimizer(training.optimizer, lr=rates)
+    ensemble = Ensemble(parameters, reader, optimizer, gradients=of_batch)
     looks = {"observe": lambda trained: observe(trained, text, training.positions)}
-    looks |= {"observe_at": settings.observed, "execution": execution}
-    return train(ensemble, settings.iterations, **looks)
+    looks["observe_at"] = [*range(0, steps, settings.measure_every), steps]
+    return train(ensemble, steps, **looks, execution=execution)
 
 
 def observe(parameters: Parameters, text: Text, positional: bool) -> dict[str, Tensor]:
@@ -188,7 +231,8 @@ def observe(parameters: Parameters, text: Text, positional: bool) -> dict[str, T
         uniform. `map` [runs, T, T]: attention on the sequence `text.shown`.
     """
     runs, device = len(parameters["embedding"]), parameters["embedding"].device
-    bin_of, sums = to_device(text.bin_of, device), {}
+    bin_of, shown = to_device(text.bin_of, device), to_device(text.shown, device)
+    sums = {}
     for windows in to_device(text.held_out, device).split(SEQUENCES):
         tokens = windows[None].expand(runs, -1, -1)
         states, attention = forward(parameters, tokens[:, :, :-1], positional)
@@ -198,19 +242,14 @@ def observe(parameters: Parameters, text: Text, positional: bool) -> dict[str, T
         sums = {name: sums.get(name, 0) + value for name, value in measured.items()}
     received = sums.pop("received") / sums.pop("pairs")
     means = {name: value / len(text.held_out) for name, value in sums.items()}
-    _, attention = forward(
-        parameters, to_device(text.shown, device).expand(runs, 1, -1), positional
-    )
+    _, attention = forward(parameters, shown.expand(runs, 1, -1), positional)
     return means | {"received": received, "map": attention[:, 0]}
 
 
 def measure(attention: Tensor, bins: Tensor, number: int) -> dict[str, Tensor]:
-    """Sums over sequences of the measures of each run.
+    """Sums over sequences of what each run's attention does.
 
-    Args:
-        attention: float64 [R, B, T, T], rows sum to 1, zero above the diagonal.
-        bins: int64 [B, T], frequency bin of every key, -1 for none.
-        number: of bins.
+    Of attention, float64 [R, B, T, T], and each key's frequency bin, [B, T], of so many; -1: none.
 
     Returns:
         `entropy`, `top1`, `sparse` [R]: mean over queries, summed over sequences. `received`
@@ -232,13 +271,12 @@ def measure(attention: Tensor, bins: Tensor, number: int) -> dict[str, Tensor]:
 
 
 def tabulate_measures(trained: Trained, bins: list[str]) -> pd.DataFrame:
-    """Columns `seed`, `iteration`, `quantity`, `value`: the measures of every run over time.
+    """Columns `seed`, `iteration`, `quantity` (`received[bin]`), `value`: every run over time.
 
-    `received` has the frequency bin in brackets. There are no rows from the iteration on at which
-    a run diverged, or of bins that hold no token.
+    There are no rows after a run has diverged, or of bins that hold no token.
     """
-    observed, names = trained.observed, ["loss", "entropy", "top1", "sparse"]
-    values = torch.cat([torch.stack([observed[n] for n in names], 2), observed["received"]], 2)
+    seen, names = trained.observed, ["loss", "entropy", "top1", "sparse"]
+    values = torch.cat([torch.stack([seen[name] for name in names], 2), seen["received"]], 2)
     axes = [trained.observed_at, range(values.shape[1])]
     table = pd.DataFrame(
         values.flatten(0, 1).numpy(),

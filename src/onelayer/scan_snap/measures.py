@@ -1,4 +1,4 @@
-"""What Fig. 4 and the abstract's claims are about, from c_{l|n} of the trained runs.
+"""What Figs. 4 and 6 and the abstract's claims are about, from c_{l|n} of the trained runs.
 
 c has shape [..., 20]: slots 0-9 common tokens, 10-19 distinct ones from rare to frequent.
 """
@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import entr
 
-from onelayer.evidence.intervals import mean
+from onelayer.evidence.intervals import half_width, mean, worst
 from onelayer.evidence.tables import interval
 from onelayer.scan_snap.data import COMMON, SLOTS, TOKEN_CHANCES
 
@@ -17,12 +17,16 @@ KEYS = [*SETTINGS, "seed", "iteration", "sequence_class"]
 ATTENTION = [f"c_{slot:02}" for slot in range(SLOTS)]
 UNMOVED = 0.01  # a change of a token's attention below this share of it is none
 WINDOW = 5  # looks over which speed is taken: of single batches it is noise
+UNMOVED_ENTROPY = 0.005  # so near to its start a run's entropy has not left it (nats)
+PUBLISHED_RUNS = 10  # seeds behind a published mean and standard deviation
+# Which way the paper says that a rate moves entropy.
+SIDES = {"lr_Y_multiplier": 1, "lr_Z": -1}
 
 
 def over_runs(values: np.ndarray | pd.Series, *limits: float) -> dict[str, object]:
-    """Mean, interval and state of a number over the runs that have it, [runs] with NaN for none.
+    """Mean, interval and state over the runs that have a number, [runs] with NaN for none.
 
-    The part of a table's row; `limits` are those of `mean`.
+    `limits` are those of `mean`.
     """
     values = np.asarray(values, float)
     estimate = mean(values[~np.isnan(values)], *limits)
@@ -42,15 +46,14 @@ def wide(number: pd.Series, of: pd.Series, given: pd.DataFrame | pd.Series) -> p
     return grid.loc[number.unique(), of.unique()].fillna("–").reset_index()
 
 
-def common_mass(c: np.ndarray) -> np.ndarray:
-    """Attention on the common tokens together, [...]."""
-    return c[..., :COMMON].sum(axis=-1)
-
-
 def distinct_entropy(c: np.ndarray) -> np.ndarray:
     """Entropy of attention renormalised over the distinct tokens (nats), [...]: Fig. 6's metric."""
     distinct = c[..., COMMON:]
     return entr(distinct / distinct.sum(axis=-1, keepdims=True)).sum(axis=-1)
+
+
+# Before training attention follows P(l): what 'no effect of training' means.
+INITIAL_ENTROPY = float(distinct_entropy(TOKEN_CHANCES))
 
 
 def order_by_frequency(values: np.ndarray) -> np.ndarray:
@@ -70,9 +73,8 @@ def trajectories(simulated: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
 def scan_measures(simulated: pd.DataFrame, iterations: int) -> pd.DataFrame:
     """What attention does in each run of one size and pair of rates (Fig. 4), a row per seed.
 
-    Until `iterations` attention was kept at every iteration, and afterwards at some. NaN for a run
-    that diverged or whose attention did not leave its start. `slowing_down` is of the top token's
-    c; `way_after` the end over the way before.
+    Until `iterations` attention was kept at every iteration. NaN for a run that diverged or whose
+    attention did not leave its start. `way_after` is to the very end, over the way before.
     """
     _, c = trajectories(simulated)  # [times, runs, 20], by seed
     diverged_at = simulated.groupby("seed")["diverged_at"].max()
@@ -81,7 +83,7 @@ def scan_measures(simulated: pd.DataFrame, iterations: int) -> pd.DataFrame:
     gain, way = end / start, np.abs(end - start).sum(axis=1)
     fastest, lag = fastest_windows(scan), iterations // 2
     measures = {
-        "common_mass_change": common_mass(end) - common_mass(start),
+        "common_mass_change": end[:, :COMMON].sum(axis=1) - start[:, :COMMON].sum(axis=1),
         "gain_spearman": order_by_frequency(gain),
         "drop_spearman": order_by_frequency(drop_times(scan)),
         "gain_of_most_frequent": gain[:, -1],
@@ -95,6 +97,11 @@ def scan_measures(simulated: pd.DataFrame, iterations: int) -> pd.DataFrame:
     table = pd.DataFrame(measures, index=diverged_at.index)
     table[(np.abs(gain - 1) < UNMOVED).all(axis=1)] = np.nan
     return table
+
+
+def window_means(steps: np.ndarray) -> np.ndarray:
+    """Means over `WINDOW` steps in a row, [steps - 4, runs]."""
+    return np.lib.stride_tricks.sliding_window_view(steps, WINDOW, axis=0).mean(axis=-1)
 
 
 def drop_times(c: np.ndarray) -> np.ndarray:
@@ -111,7 +118,7 @@ def fastest_windows(c: np.ndarray) -> np.ndarray:
 
     c is [times, runs, 20]. NaN where speed is still growing at the end, or nothing moved.
     """
-    speed = _window_means(np.abs(np.diff(c, axis=0)).sum(axis=2))
+    speed = window_means(np.abs(np.diff(c, axis=0)).sum(axis=2))
     fastest = speed.argmax(axis=0)
     return np.where((fastest < len(speed) - 1) & (speed.max(axis=0) > 0), fastest, np.nan)
 
@@ -119,20 +126,15 @@ def fastest_windows(c: np.ndarray) -> np.ndarray:
 def slowing_down(followed: np.ndarray, fastest: np.ndarray, lag: int) -> np.ndarray:
     """Log10 of a number's speed in window `fastest` over its speed `lag` windows later, [runs].
 
-    Every run is looked at by its own clock. `followed` is [times, runs]; NaN if it stands still or
-    the run ends before.
+    `followed` is [times, runs]; NaN if it stands still or the run ends before.
     """
-    speed = _window_means(np.abs(np.diff(followed, axis=0)))
+    speed = window_means(np.abs(np.diff(followed, axis=0)))
     slowed = np.full(followed.shape[1], np.nan)
     for run in np.flatnonzero(fastest + lag < len(speed)):  # not where fastest is NaN
         early, late = speed[int(fastest[run]) + np.array([0, lag]), run]
         if early > 0 and late > 0:
             slowed[run] = np.log10(early / late)
     return slowed
-
-
-def _window_means(steps: np.ndarray) -> np.ndarray:
-    return np.lib.stride_tricks.sliding_window_view(steps, WINDOW, axis=0).mean(axis=-1)
 
 
 def transition_times(simulated: pd.DataFrame) -> pd.DataFrame:
@@ -159,3 +161,97 @@ def transition_exponents(times: pd.DataFrame) -> pd.DataFrame:
         told_apart = np.linalg.matrix_rank(logs) == 2
         rows[seed] = np.linalg.pinv(logs) @ np.log(runs["time"]) if told_apart else [np.nan] * 2
     return pd.DataFrame.from_dict(rows, orient="index", columns=["lr_Z", "lr_Y"])
+
+
+def entropy_by_run(simulated: pd.DataFrame, iteration: int) -> pd.DataFrame:
+    """Fig. 6's metric, `entropy`: averaged over the classes of each run, NaN if it diverged."""
+    at = simulated[simulated["iteration"] == iteration]
+    entropy = distinct_entropy(at[ATTENTION].to_numpy(np.float64))
+    entropy = np.where(at["diverged_at"] < 0, entropy, np.nan)
+    of_class = at[[*SETTINGS, "seed"]].assign(entropy=entropy)
+    return of_class.groupby([*SETTINGS, "seed"], sort=False).mean().reset_index()
+
+
+def entropy_cells(runs: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
+    """Entropy of every setting over the runs, with `published`, `published_std`, run or not."""
+    rows = []
+    for keys, group in runs.groupby(SETTINGS, sort=False):
+        row = over_runs(group["entropy"]) | {"std": group["entropy"].std()}
+        if ((group["entropy"] - INITIAL_ENTROPY).abs().dropna() <= UNMOVED_ENTROPY).all():
+            row["state"] = "not reached"
+        rows.append(dict(zip(SETTINGS, keys, strict=True)) | row)
+    theirs = published[[*SETTINGS, "published", "published_std"]]
+    both = pd.DataFrame(rows).merge(theirs, on=SETTINGS, how="outer", sort=False)
+    return both.sort_values(SETTINGS, kind="stable", ignore_index=True)
+
+
+def welch(cells: pd.DataFrame) -> pd.Series:
+    """Ours minus the published mean in standard errors of that difference (Welch), [cells]."""
+    # The interval's half by Student's quantile.
+    ours = (cells["high"] - cells["low"]) / 2 / half_width(1.0, cells["n"]) / np.sqrt(cells["n"])
+    theirs = cells["published_std"] / np.sqrt(PUBLISHED_RUNS)
+    return (cells["value"] - cells["published"]) / np.hypot(ours, theirs)
+
+
+def weighted_sum(estimates: pd.DataFrame, weights: np.ndarray, together: np.ndarray) -> dict:
+    """A weighted sum of means with its interval: `value`, `low`, `high`, `n`.
+
+    Means that rest on the same seeds, equal in `together`, vary together, it is not known how: the
+    halves of their intervals are added, the most that they can come to; of other seeds, squares.
+    """
+    halves = np.abs(weights) * (estimates["high"] - estimates["low"]) / 2
+    half = float(np.sqrt((halves.groupby(together).sum() ** 2).sum()))
+    value = float((weights * estimates["value"]).sum())
+    return {"value": value, "low": value - half, "high": value + half, "n": estimates["n"].min()}
+
+
+def entropy_slope(cells: pd.DataFrame) -> dict[str, object]:
+    """Our effect of training in units of the published one: the slope through the start.
+
+    With d = entropy - `INITIAL_ENTROPY`: sum of d_ours d_published / sum of d_published^2.
+    """
+    theirs = cells["published"] - INITIAL_ENTROPY
+    moved = cells.assign(**{end: cells[end] - INITIAL_ENTROPY for end in ("value", "low", "high")})
+    ours = weighted_sum(moved, theirs / (theirs**2).sum(), cells["num_last"].to_numpy())
+    return ours | {"published": 1.0}
+
+
+def entropy_trend(runs: pd.DataFrame, published: pd.DataFrame, along: str) -> list[dict]:
+    """What a rate does: entropy at its largest value minus at its smallest, mean over the other.
+
+    Paired by seed, because a seed has the same data and start under all learning rates.
+
+    Returns:
+        Rows of `{along}_difference` for each number of query tokens with that of the published
+        cells that ran; then their mean, that which goes least on the claimed side (`least`), and
+        the mean in units of the published one (`effect`). None where the rate has one value.
+    """
+    if runs[along].nunique() < 2:
+        return []
+
+    def difference(table: pd.DataFrame, values: str, each: str) -> np.ndarray:  # without NaN
+        means = table.groupby([each, along])[values].agg(lambda v: v.mean(skipna=False)).unstack()
+        return (means.iloc[:, -1] - means.iloc[:, 0]).dropna().to_numpy()
+
+    rows = []
+    for num_last, group in runs.groupby("num_last"):
+        ran = group[SETTINGS].drop_duplicates()
+        theirs = published.merge(ran, on=SETTINGS)
+        row = {"num_last": num_last, "quantity": f"{along}_difference", "published": np.nan}
+        if len(theirs) == len(ran):
+            [row["published"]] = difference(theirs, "published", "num_last")
+        rows.append(row | over_runs(difference(group, "entropy", "seed")))
+    sizes = pd.DataFrame(rows)
+    overall = weighted_sum(sizes, np.full(len(rows), 1 / len(rows)), np.arange(len(rows)))
+    overall |= {"state": sizes["state"].max(), "published": sizes["published"].mean(skipna=False)}
+    # With the published difference at that number of query tokens.
+    _, least = worst(rows, SIDES[along])
+    effect = {end: overall[end] / overall["published"] for end in ("value", "low", "high")}
+    if overall["published"] < 0:
+        effect["low"], effect["high"] = effect["high"], effect["low"]
+    return [
+        *rows,
+        overall | {"quantity": f"{along}_difference_mean"},
+        least | {"num_last": np.nan, "quantity": f"{along}_difference_least"},
+        overall | effect | {"published": 1.0, "quantity": f"{along}_effect"},
+    ]

@@ -44,17 +44,12 @@ def initial_parameters(
         `Y` [R, I, M], transposed: entry [l, n] is what token l adds to the logit of n.
         `Z` [R, num_last, 10 + 10 next_per_last]: common tokens, then distinct ones class by class.
     """
-    random, bound = RunRandom(seeds), task.vocabulary**-0.5 if scheme == "uniform" else 0.0
-    shapes = {
-        "Y": (task.contextual, task.vocabulary),
-        "Z": (task.num_last, COMMON + DISTINCT * task.next_per_last),
-    }
-    return {
-        name: random.uniform(*shape, use=f"initial {name} of {task}", dtype=dtype)
-        .mul_(2 * bound)
-        .sub_(bound)
-        for name, shape in shapes.items()
-    }
+    bound = task.vocabulary**-0.5 if scheme == "uniform" else 0.0
+    draw = functools.partial(RunRandom(seeds).uniform, dtype=dtype)
+    Y = draw(task.contextual, task.vocabulary, use=f"initial Y of {task}")
+    width = COMMON + DISTINCT * task.next_per_last
+    Z = draw(task.num_last, width, use=f"initial Z of {task}")
+    return {"Y": Y * (2 * bound) - bound, "Z": Z * (2 * bound) - bound}
 
 
 def attention_logits(task: Task, Z: Tensor) -> Tensor:
@@ -124,12 +119,12 @@ def simulate(settings: SimulationSettings, execution: Execution = Execution()) -
             labels=[f"num_last {task.num_last}, {run}" for run in some.to_dict("records")],
         )
 
-    tables = []
+    tables, steps = [], settings.observed[-1]
     for num_last in settings.num_last:
         task = Task(num_last, settings.next_per_last, settings.length, settings.batch)
-        build, steps = functools.partial(ensemble, task), settings.observed[-1]
         looks = {"observe": functools.partial(contextual_attention, task), "loss_every": steps}
         looks |= {"observe_at": settings.observed, "execution": execution.part(num_last)}
+        build = functools.partial(ensemble, task)
         trained = train_in_chunks(build, len(runs), CHUNK, steps, **looks)
         axes = [trained.observed_at, runs.index, range(task.classes)]
         axes = pd.MultiIndex.from_product(axes, names=["iteration", "run", "sequence_class"])
@@ -139,11 +134,7 @@ def simulate(settings: SimulationSettings, execution: Execution = Execution()) -
     return pd.concat(tables).reset_index()[[*KEYS, *ATTENTION, "diverged_at"]]
 
 
-def simulate_slower(
-    settings: TransitionSettings, execution: Execution = Execution()
-) -> pd.DataFrame:
+def simulate_slower(settings: TransitionSettings, execution=Execution()) -> pd.DataFrame:
     """The phase transition at ever smaller rates; as `simulate`, behind a column `slower`."""
-    tables = {
-        slower: simulate(settings.at(slower), execution.part(slower)) for slower in settings.slower
-    }
+    tables = {by: simulate(settings.at(by), execution.part(by)) for by in settings.slower}
     return pd.concat(tables, names=["slower"]).droplevel(-1).reset_index()

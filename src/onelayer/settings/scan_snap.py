@@ -8,8 +8,8 @@ from pydantic import Field
 from onelayer.settings.block import Block, Computing, Count, Name, Positive, Share, each_once
 
 Rates = Annotated[list[Positive], Field(min_length=1), each_once()]
+Ratios = Annotated[list[Annotated[float, Field(ge=0)]], Field(min_length=1), each_once()]
 Counts = Annotated[list[Count], Field(min_length=1), each_once()]
-Seeds = Annotated[int, Field(ge=2, le=10_000)]  # of data and start: runs of every setting
 
 
 class SimulationSettings(Block):
@@ -20,13 +20,10 @@ class SimulationSettings(Block):
     length: int = Field(ge=2, le=100_000)  # tokens in a sequence, the query token included (L)
     batch: Count  # sequences in a batch
     lr_Z: Rates  # of the attention logits Z
-    # lr_Y / lr_Z, lr_Y of the decoder Y; 0, in `rest` alone, freezes it at its start
-    lr_Y_multiplier: Annotated[
-        list[Annotated[float, Field(ge=0)]], Field(min_length=1), each_once()
-    ]
+    lr_Y_multiplier: Ratios  # lr_Y / lr_Z, lr_Y of the decoder Y; 0, in `rest` alone, freezes it
     momentum: float = Field(ge=0, lt=1)  # of SGD
     initial: Literal["zero", "uniform"]  # Y and Z: 0, or U(-1/sqrt(M), 1/sqrt(M)) as torch's Linear
-    seeds: Seeds
+    seeds: int = Field(ge=2, le=10_000)  # of data and start: runs of every setting
     iterations: int = Field(ge=15)  # of the paper's figure
     every: Count | None  # keep attention so often up to `iterations`; null: only at their end
     longer: Count  # train so many times `iterations`, keeping attention every half of `iterations`
@@ -36,7 +33,7 @@ class SimulationSettings(Block):
         """Iterations after which attention is kept, ascending."""
         early = range(0, self.iterations + 1, self.every) if self.every else ()
         late = range(self.iterations, self.longer * self.iterations + 1, -(-self.iterations // 2))
-        return sorted({*early, *late, self.iterations, self.longer * self.iterations})
+        return sorted({*early, *late, self.longer * self.iterations})
 
 
 class TransitionSettings(SimulationSettings):
@@ -47,9 +44,9 @@ class TransitionSettings(SimulationSettings):
 
     def at(self, slower: int) -> "TransitionSettings":
         """Those at rates divided by `slower`, looked at every `slower` / 64 iterations."""
-        rates, iterations = [rate / slower for rate in self.lr_Z], slower * self.iterations_slower
-        changed = {"lr_Z": rates, "iterations": self.iterations + iterations}
-        return self.model_copy(update=changed | {"every": -(-slower // 64)})
+        changed = {"lr_Z": [rate / slower for rate in self.lr_Z], "every": -(-slower // 64)}
+        changed["iterations"] = self.iterations + slower * self.iterations_slower
+        return self.model_copy(update=changed)
 
 
 class TextTrainingSettings(Block):
@@ -89,11 +86,6 @@ class LanguageModelSettings(Computing):
         [training] = [one for one in self.trainings if one.name == name]
         own = training.model_dump(include={"corpus", "seeds", "iterations"}, exclude_none=True)
         return self.model_copy(update=own | {"trainings": [training]})
-
-    @property
-    def observed(self) -> list[int]:
-        """Iterations after which attention is measured, ascending."""
-        return sorted({*range(0, self.iterations, self.measure_every), self.iterations})
 
 
 class ScanSnapSettings(Block):
