@@ -53,7 +53,7 @@ class Checkpoint:
         if self.path is None or not self.path.exists():
             return None
         try:
-            kept = torch.load(self.path)
+            kept = torch.load(self.path, weights_only=True)
             return (kept["state"], kept["steps"]) if kept["identity"] == self.identity else None
         except Exception:  # torch and zip say in a dozen ways that a file is broken
             return None
