@@ -15,9 +15,8 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from onelayer.text.pretraining.objectives import sample_words
-from onelayer.text.pretraining.text import plan_batches
+from onelayer.text.pretraining.text import CLS_ID, MASK_ID, SEP_ID, plan_batches
 from onelayer.text.pretraining.training import train
-from onelayer.text.pretraining.vocabulary import CLS_ID, MASK_ID, SEP_ID
 from tests.tiny_text import task
 
 IGNORED = -100  # what transformers calls a place where nothing is predicted
@@ -223,7 +222,7 @@ def test_a_training_is_adamw_on_the_mean_loss_of_each_batch(family: str, tmp_pat
     slow = copy.deepcopy(objective)
     train(objective, text, held_out, settings)
     slow.model.train()
-    how, parameters = settings.optimizer, list(slow.model.parameters())
+    parameters, (beta_1, beta_2) = list(slow.model.parameters()), (0.9, 0.98)
     moments = [[torch.zeros_like(p), torch.zeros_like(p)] for p in parameters]
     plan = plan_batches(text, settings.tokens, settings.batch_tokens, slow.special, 0)
     for step, batch in enumerate(plan, 1):
@@ -231,18 +230,18 @@ def test_a_training_is_adamw_on_the_mean_loss_of_each_batch(family: str, tmp_pat
         loss = slow.losses(inputs)["loss"]
         gradients = torch.autograd.grad(loss, parameters, allow_unused=True)
         norm = sum(g.square().sum() for g in gradients if g is not None).sqrt()
-        warmup = how.warmup * settings.tokens
+        warmup = 0.05 * settings.tokens
         rising = (batch.before + 1) / (warmup + 1)
         falling = (settings.tokens - batch.before) / (settings.tokens - warmup)
-        rate = how.learning_rate * (rising if batch.before < warmup else falling)
+        rate = settings.learning_rate * (rising if batch.before < warmup else falling)
         for p, g, (m, v) in zip(parameters, gradients, moments, strict=True):
             if g is None:
                 continue
-            g = g * min(1, how.most_norm / (norm + 1e-6))
-            m.mul_(how.beta_1).add_((1 - how.beta_1) * g)
-            v.mul_(how.beta_2).add_((1 - how.beta_2) * g**2)
-            m_hat, v_hat = m / (1 - how.beta_1**step), v / (1 - how.beta_2**step)
-            decay = how.weight_decay if p.ndim > 1 else 0
+            g = g * min(1, 1 / (norm + 1e-6))
+            m.mul_(beta_1).add_((1 - beta_1) * g)
+            v.mul_(beta_2).add_((1 - beta_2) * g**2)
+            m_hat, v_hat = m / (1 - beta_1**step), v / (1 - beta_2**step)
+            decay = 0.01 if p.ndim > 1 else 0
             p.data -= rate * (decay * p.data + m_hat / (v_hat.sqrt() + 1e-8))
     for fast, p in zip(objective.model.parameters(), parameters, strict=True):
         torch.testing.assert_close(fast, p, rtol=1e-3, atol=1e-4)

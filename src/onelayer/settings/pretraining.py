@@ -1,13 +1,12 @@
 """Small models of five architectures, pretrained here: `pretraining` of config.yaml."""
 
-from typing import Annotated, Literal, Self, get_args
+from typing import Literal, Self, get_args
 
 from pydantic import Field, model_validator
 
 from onelayer.settings.block import Block, Computing, Count, Name, Positive, Seed, Share
 
 Family = Literal["bert", "roberta", "albert", "electra", "bart"]
-Below1 = Annotated[float, Field(ge=0, lt=1)]
 
 
 class TextSettings(Block):
@@ -25,6 +24,7 @@ class SizeSettings(Block):
     width: int = Field(128, ge=8)  # hidden width d
     heads: Count = 4  # a layer
     factorised_width: int = Field(64, ge=4)  # of ALBERT's word embeddings
+    generator_width: int = Field(64, ge=4)  # hidden width of ELECTRA's generator
     longest: int = Field(128, ge=8, le=4096)  # tokens of an input, special ones included
 
     @model_validator(mode="after")
@@ -32,30 +32,6 @@ class SizeSettings(Block):
         if self.width % self.heads:
             raise ValueError(f"heads {self.heads} must divide width {self.width}")
         return self
-
-
-class AdamWSettings(Block):
-    """AdamW, and a rate that rises, then falls linearly to 0 over tokens seen."""
-
-    learning_rate: Positive = 1e-3  # the highest
-    warmup: Below1 = 0.05  # share of the budget in which the rate rises
-    weight_decay: float = Field(0.01, ge=0)  # decoupled; of matrices, not of biases and norms
-    beta_1: Below1 = 0.9
-    beta_2: Below1 = 0.98
-    most_norm: Positive = 1.0  # gradients are clipped to it
-
-
-class ObjectiveSettings(Block):
-    """What is hidden from the models and predicted."""
-
-    predicted_share: Share = 0.3  # of a text's predictable words; for spans of all words
-    predictable_document_share: Share = 0.1  # of articles, at most: not `the` or commas
-    span_length: Positive = 3.0  # mean length of BART's spans (words)
-    # Of ALBERT's sentence order beside its words. The original has 1, with which nothing is learnt
-    # of the order within 600,000 tokens; with 10 words are learnt late.
-    sentence_order_weight: Positive = 3.0
-    generator_width: int = Field(64, ge=4)  # hidden width of ELECTRA's generator
-    discriminator_weight: Positive = 50.0  # of ELECTRA's discriminator beside its generator
 
 
 class InputSettings(Block):
@@ -74,11 +50,11 @@ class InputSettings(Block):
 
 
 class TrainingSettings(Computing):
-    """Size, objective, budget and optimizer of one training."""
+    """What trainings of all families share."""
 
     size: SizeSettings = SizeSettings()
-    objective: ObjectiveSettings = ObjectiveSettings()
-    optimizer: AdamWSettings = AdamWSettings()
+    predictable_document_share: Share = 0.1  # words of at most so many articles are predicted
+    learning_rate: Positive = 1e-3  # of AdamW, the highest
     batch_tokens: int = Field(1024, ge=16)  # inputs of a batch are cut to its shortest
     held_out_tokens: int = Field(16_384, ge=16)  # read at most for the held-out loss
 

@@ -16,12 +16,18 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 from transformers import AutoConfig, PreTrainedConfig, PreTrainedModel
 
 from onelayer.seeds import generator, stable_seed
-from onelayer.settings.pretraining import ObjectiveSettings, OneTraining, SizeSettings
-from onelayer.text.pretraining.text import Batch, Segments
-from onelayer.text.pretraining.vocabulary import CLS_ID, MASK_ID, PAD_ID, SEP_ID, SPECIAL
+from onelayer.settings.pretraining import OneTraining, SizeSettings
+from onelayer.text.pretraining.text import CLS_ID, MASK_ID, PAD_ID, SEP_ID, SPECIAL, Batch, Segments
 
 Arrays = dict[str, np.ndarray]
 Tensors = dict[str, Tensor]
+
+PREDICTED_SHARE = 0.3  # of a text's predictable words; for spans of all words
+SPAN_LENGTH = 3.0  # mean length of BART's spans (words)
+# Of ALBERT's sentence order beside its words. The original has 1, with which nothing is learnt of
+# the order within 600,000 tokens; with 10 words are learnt late.
+SENTENCE_ORDER_WEIGHT = 3.0
+DISCRIMINATOR_WEIGHT = 50.0  # of ELECTRA's discriminator beside its generator
 
 
 def mask_words(
@@ -104,9 +110,9 @@ class Objective:
     model: nn.Module  # everything that is trained
     saved: PreTrainedModel  # what is published of it
 
-    def __init__(self, predictable, occurrences, settings: ObjectiveSettings, seed: int) -> None:
+    def __init__(self, predictable, occurrences, size: SizeSettings, seed: int) -> None:
         """Of each piece, [pieces], whether it may be predicted, and how often it was read."""
-        self.predictable, self.settings, self.seed = predictable, settings, seed
+        self.predictable, self.size, self.seed = predictable, size, seed
         counts = occurrences * predictable + 1.0
         self.log_unigram = torch.from_numpy(np.log(counts / counts.sum())).float()
         self._drawn: tuple = ((), None)
@@ -126,7 +132,7 @@ class Objective:
             self._drawn = key, rng.random((3, len(text.ids)), dtype=np.float32)
         places = text.places(batch.rows)
         words, draws = text.ids[places], self._drawn[1][:, places]
-        how = self.predictable, self.settings.predicted_share, *self.hidden_as
+        how = self.predictable, PREDICTED_SHARE, *self.hidden_as
         return *mask_words(words, draws, *how), words, draws[2]
 
     def _word_losses(self, logits: Tensor, inputs: Tensors, name: str) -> Tensors:
@@ -221,7 +227,7 @@ class MaskedWordsAndSentenceOrder(MaskedWords):
         scores = self.saved.sop_classifier(output.pooler_output).float()
         order = cross_entropy(scores, inputs["swapped"])
         return {
-            "loss": words["words_loss"] + self.settings.sentence_order_weight * order,
+            "loss": words["words_loss"] + SENTENCE_ORDER_WEIGHT * order,
             **words,
             "sentence_order_loss": order,
             "sentence_order_accuracy": (scores.argmax(-1) == inputs["swapped"]).float().mean(),
@@ -243,7 +249,7 @@ class ReplacedTokens(Objective):
     def __init__(self, config: PreTrainedConfig, *words) -> None:
         super().__init__(*words)
         self.saved = transformers.ElectraForPreTraining(config)
-        width = self.settings.generator_width
+        width = self.size.generator_width
         most = max(1, width * config.num_attention_heads // config.hidden_size)
         heads = next(n for n in range(most, 0, -1) if width % n == 0)
         small = {"hidden_size": width, "num_attention_heads": heads, "intermediate_size": 4 * width}
@@ -277,7 +283,7 @@ class ReplacedTokens(Objective):
         replaced_loss = binary_cross_entropy_with_logits(scores, replaced)
         hits = ((scores > 0) & (replaced > 0)).sum().float()
         return {
-            "loss": words["words_loss"] + self.settings.discriminator_weight * replaced_loss,
+            "loss": words["words_loss"] + DISCRIMINATOR_WEIGHT * replaced_loss,
             **words,
             "replaced_tokens_loss": replaced_loss,
             "replaced_tokens_found": hits / replaced.sum(),
@@ -300,9 +306,8 @@ class Denoising(Objective):
         """`ids` with spans hidden, `written` for the decoder, and what it must predict where."""
         words = text.ids[text.places(batch.rows)]
         rng = self._generator("spans", text, batch.epoch, batch.step)
-        share, length = self.settings.predicted_share, self.settings.span_length
         longest = self.saved.config.max_position_embeddings - self.special
-        read, covered = fill_in_spans(words, share, length, longest, rng)
+        read, covered = fill_in_spans(words, PREDICTED_SHARE, SPAN_LENGTH, longest, rng)
         predicted = covered & self.predictable[words]
         if not predicted.any():  # a loss over nothing is not a number
             predicted = covered
@@ -336,7 +341,7 @@ def new_objective(settings: OneTraining, predictable, occurrences) -> Objective:
     """A family's objective around a freshly initialised model; as `Objective` has the words."""
     torch.manual_seed(stable_seed("pretraining", settings.family, settings.seed))
     config = _configuration(settings.family, len(predictable), settings.size)
-    words = predictable, occurrences, settings.objective, settings.seed
+    words = predictable, occurrences, settings.size, settings.seed
     return OBJECTIVES[settings.family](config, *words)
 
 

@@ -18,13 +18,22 @@ from torch import Tensor, nn
 
 from onelayer.ensemble.execution import Checkpoint, Execution, to_device, under
 from onelayer.errors import OnelayerError
-from onelayer.settings.pretraining import AdamWSettings, OneTraining
+from onelayer.settings.pretraining import OneTraining
 from onelayer.text.models.checkpoints import readable
 from onelayer.text.pretraining.objectives import Objective, new_objective
-from onelayer.text.pretraining.text import Batch, Segments, plan_batches, read_encoded, segment
-from onelayer.text.pretraining.vocabulary import predictable_pieces
+from onelayer.text.pretraining.text import (
+    Batch,
+    Segments,
+    plan_batches,
+    predictable_pieces,
+    read_encoded,
+    segment,
+)
 
 HISTORY_POINTS = 100
+WARMUP = 0.05  # share of the budget in which the learning rate rises
+BETAS, WEIGHT_DECAY = (0.9, 0.98), 0.01  # of AdamW; decay is decoupled
+MOST_NORM = 1.0  # gradients are clipped to it
 # Tokens of a held-out batch, whatever a training's are: a batch is cut to its shortest input, and
 # held-out inputs are few, so that a large one would be of all lengths, cut to a few words.
 HELD_OUT_BATCH = 1024
@@ -35,7 +44,7 @@ def read_task(text: Path, vocabulary: Path, settings: OneTraining) -> tuple:
     """A freshly initialised objective, its training text and its held-out text."""
     pieces = pd.read_parquet(vocabulary)
     encoded = read_encoded(text, pieces["piece"])
-    predictable = predictable_pieces(pieces, settings.objective.predictable_document_share)
+    predictable = predictable_pieces(pieces, settings.predictable_document_share)
     trained = ~np.repeat(encoded.held_out, np.diff(encoded.starts))
     occurrences = np.bincount(encoded.ids[trained], minlength=len(pieces))
     objective = new_objective(settings, predictable, occurrences)
@@ -85,14 +94,12 @@ def train(
     # No result depends on memory that nobody wrote; filling it costs a tenth of the time.
     torch.utils.deterministic.fill_uninitialized_memory = False
     objective.model.to(execution.device).train()
-    how, parameters = settings.optimizer, list(objective.model.parameters())
-    groups = [
-        {"params": [p for p in parameters if p.ndim > 1], "weight_decay": how.weight_decay},
-        {"params": [p for p in parameters if p.ndim <= 1], "weight_decay": 0.0},
-    ]
+    parameters = list(objective.model.parameters())
+    matrices, others = ([p for p in parameters if (p.ndim > 1) == many] for many in (True, False))
+    groups = [{"params": matrices}, {"params": others, "weight_decay": 0.0}]
     # Fused: the output layer's moments are read and written once an update.
-    adamw = torch.optim.AdamW(groups, how.learning_rate, (how.beta_1, how.beta_2), fused=True)
-    run = Training(objective, adamw)
+    how = {"betas": BETAS, "weight_decay": WEIGHT_DECAY, "fused": True}
+    run = Training(objective, adamw := torch.optim.AdamW(groups, settings.learning_rate, **how))
     _resume(run, execution.checkpoint, execution.device)
     read = settings.batch_tokens, objective.special, objective.seed
     plan = plan_batches(training_text, settings.tokens, *read)
@@ -105,9 +112,9 @@ def train(
         losses = _losses(objective, training_text, batch, execution.device)
         adamw.zero_grad()
         losses["loss"].backward()
-        losses["norm"] = nn.utils.clip_grad_norm_(parameters, how.most_norm)
+        losses["norm"] = nn.utils.clip_grad_norm_(parameters, MOST_NORM)
         for group in adamw.param_groups:
-            group["lr"] = learning_rate(batch.before, settings.tokens, how)
+            group["lr"] = learning_rate(batch.before, settings.tokens, settings.learning_rate)
         adamw.step()
         for name, value in losses.items():
             run.recent[name] = run.recent[name] + value.detach().double()
@@ -121,12 +128,12 @@ def train(
     return pd.DataFrame(rows, columns=["tokens", "split", "quantity", "value"])
 
 
-def learning_rate(tokens: int, budget: int, settings: AdamWSettings) -> float:
+def learning_rate(tokens: int, budget: int, highest: float) -> float:
     """Linear warm-up from 0 and linear fall to 0, at so many tokens seen of a budget."""
-    warmup = settings.warmup * budget
+    warmup = WARMUP * budget
     if tokens < warmup:
-        return settings.learning_rate * (tokens + 1) / (warmup + 1)
-    return settings.learning_rate * min(1.0, max(0.0, (budget - tokens) / (budget - warmup)))
+        return highest * (tokens + 1) / (warmup + 1)
+    return highest * min(1.0, max(0.0, (budget - tokens) / (budget - warmup)))
 
 
 def _losses(objective: Objective, text: Segments, batch: Batch, device: str) -> dict[str, Tensor]:
@@ -137,7 +144,7 @@ def _losses(objective: Objective, text: Segments, batch: Batch, device: str) -> 
 def _note_recent(run: Training, tokens: int) -> None:
     count, norm = float(run.recent.pop("batches")), float(run.recent.pop("norm"))
     if not math.isfinite(norm):
-        hint = "lower pretraining.optimizer.learning_rate"
+        hint = "lower pretraining.learning_rate"
         raise OnelayerError(f"gradients are not finite within {tokens} tokens; {hint}")
     for name, total in run.recent.items():
         run.history[tokens, "training", name] = float(total) / count

@@ -16,7 +16,7 @@ from transformers import PreTrainedModel
 from onelayer.seeds import generator
 from onelayer.settings.probe import UncertaintySettings
 from onelayer.text.models.tokenizer import piece_ids
-from onelayer.text.pretraining.vocabulary import CLS_ID, SEP_ID
+from onelayer.text.pretraining.text import CLS_ID, SEP_ID
 from onelayer.topic_structure.wikipedia.measure import Pairs, measure_attention, measure_classes
 from onelayer.topic_structure.wikipedia.probe import Text, probe
 from onelayer.topic_structure.wikipedia.ratio import topic_bits
