@@ -233,17 +233,15 @@ def test_the_learning_rate_rises_to_its_peak_and_falls_to_zero():
 
 @each_family
 def test_training_learns_what_frequencies_do_not_tell(family, tmp_path):
+    _, objective, _, held_out = task(tmp_path, family)
+    batches = plan_batches(held_out, SETTINGS.held_out_tokens, 1024, objective.special, 0)
+    before = training.held_out_losses(objective, held_out, batches, "cpu")
     _, history = trained(tmp_path, family, tokens=12_000)
-    end = history["tokens"].max()
-    assert 12_000 <= end < 12_000 + SETTINGS.batch_tokens
-    held_out = history[history["split"] == "held-out"].pivot(
-        index="tokens", columns="quantity", values="value"
-    )
-    assert held_out.index.tolist() == [0, end]
-    assert held_out["loss"].iloc[-1] < held_out["loss"].iloc[0]
-    assert abs(held_out["below_unigram"].iloc[0]) < 0.3
+    assert history["tokens"].between(12_000, 12_000 + SETTINGS.batch_tokens).all()
+    after = history.set_index("quantity")["value"]
+    assert after["loss"] < before["loss"] and abs(before["below_unigram"]) < 0.3
     if family != "electra":  # its generator of width 8 needs longer
-        assert held_out["below_unigram"].iloc[-1] > 0.05
+        assert after["below_unigram"] > 0.05
 
 
 @each_family
@@ -265,7 +263,7 @@ def test_held_out_inputs_and_masks_are_the_same_for_all_seeds_and_sizes(
     ):
         trained(tmp_path, family, tokens=300, held_out_tokens=2000, **changed)
     one, other = read[: len(read) // 2], read[len(read) // 2 :]
-    assert len(one) > 2
+    assert len(one) > 1
     for mine, theirs in zip(one, other, strict=True):
         assert all(np.array_equal(mine[name], theirs[name]) for name in mine)
         assert mine["ids"].shape[1] > 10  # no input is cut to a few words
@@ -275,9 +273,8 @@ def test_batches_without_a_word_behind_a_mask_are_left_out_of_the_mean(tmp_path,
     values = iter([1.0, float("nan"), 3.0])
     losses = lambda *_: {"below_unigram": torch.tensor(next(values))}  # noqa: E731
     monkeypatch.setattr(training, "_losses", losses)
-    run = training.Training(task(tmp_path, "bert")[1], None)
-    training._measure_held_out(run, None, [None] * 3, 0, "cpu")
-    assert run.history == {(0, "held-out", "below_unigram"): 2.0}
+    found = training.held_out_losses(task(tmp_path, "bert")[1], None, [None] * 3, "cpu")
+    assert found == {"below_unigram": 2.0}
 
 
 @each_family

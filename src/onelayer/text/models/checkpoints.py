@@ -103,14 +103,11 @@ def weight_files(folder: Path, source: object) -> list[Path]:
 def load_checkpoint(
     folder: str | Path, device="cpu", source: object = None, dtype: object = torch.float32
 ) -> PreTrainedModel:
-    """Load the bare model for probing: `eval()`, attention weights computed explicitly.
+    """Load the bare model, without heads, for probing: `eval()`, explicit attention weights.
 
-    The weights are those that transformers chooses: one file or shards, safetensors or tensors in
-    `pytorch_model.bin`; `dtype` "auto" leaves them as precise as they are there. Heads that a
-    checkpoint was published with are left out.
-
-    Refused are a missing or broken file, a request for remote code, an unknown architecture, and
-    weights that are missing, of another shape than the configuration says, or not finite.
+    `dtype` "auto" leaves weights as precise as their file has them. Refused are a missing or broken
+    file, a request for remote code, an unknown architecture, and weights that are missing, of
+    another shape than the configuration says, or not finite.
     """
     folder = existing_folder(folder)
     config = read_config(folder, source)
@@ -120,16 +117,12 @@ def load_checkpoint(
         raise OnelayerError(
             f"{source}: config.json describes {weights} weights; files of weights: {held} bytes"
         )
+    # Mismatched sizes are refused below, by name.
+    how = {"output_loading_info": True, "ignore_mismatched_sizes": True, "dtype": dtype}
+    how |= {"local_files_only": True, "trust_remote_code": False, "weights_only": True}
     with readable(source):
-        model, report = AutoModel.from_pretrained(
-            folder,
-            config=config,
-            attn_implementation="eager",
-            dtype=dtype,
-            output_loading_info=True,
-            ignore_mismatched_sizes=True,  # refused below, by name
-            **{"local_files_only": True, "trust_remote_code": False, "weights_only": True},
-        )
+        eager = {"config": config, "attn_implementation": "eager"}
+        model, report = AutoModel.from_pretrained(folder, **eager, **how)
     # A pooler reads the last layer: published checkpoints may lack it, and nothing probes it.
     if missing := sorted(n for n in report["missing_keys"] if not n.startswith("pooler.")):
         raise OnelayerError(f"{source}: {len(missing)} weights are missing: {missing[:3]} ...")
@@ -146,8 +139,7 @@ def load_checkpoint(
 def read_config(folder: Path, source: object = None) -> PreTrainedConfig:
     """A checkpoint's `config.json`, if transformers knows its architecture.
 
-    BigBird's attention is that of every token to every token, by the same weights, as the library
-    itself has it in short texts. Refused are compiled code from a hub and unbounded numbers.
+    Refused are compiled code from a hub and unbounded numbers.
     """
     values = read_json(folder / "config.json", source)
     named = f"config.json of {source}" if source else folder / "config.json"
@@ -163,6 +155,7 @@ def read_config(folder: Path, source: object = None) -> PreTrainedConfig:
         raise OnelayerError(f"{named}: model_type {shown(model_type)} is not known to {version}")
     with readable(named):
         config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    # BigBird's, by the same weights, as the library itself has it in short texts.
     if getattr(config, "attention_type", None) == "block_sparse":
         config.attention_type = "original_full"
     return config
@@ -190,18 +183,15 @@ def save_random_checkpoint(source: Path, target: Path, seed: int) -> None:
 
 
 def reader(model: PreTrainedModel) -> nn.Module:
-    """The part of a bare model that reads text: the encoder of an encoder-decoder, or all of it."""
+    """The part of a bare model that reads text: of an encoder-decoder the encoder."""
     return model.get_encoder() if model.config.is_encoder_decoder else model
 
 
 def longest_text(model: PreTrainedModel) -> float:
-    """How many tokens a model reads at once, special ones included; inf where nothing bounds it.
-
-    RoBERTa and its like count positions from behind the padding's id on, and say so in their
-    matrix of positions.
-    """
+    """How many tokens a model reads at once, special ones included; inf where nothing bounds it."""
     longest = getattr(model.config, "max_position_embeddings", None) or math.inf
     longest = longest if longest > 0 else math.inf  # XLNet says -1
+    # RoBERTa and its like count positions from behind the padding's id on.
     for name, module in model.named_modules():
         if name.endswith("position_embeddings") and isinstance(module, nn.Embedding):
             longest -= 0 if module.padding_idx is None else module.padding_idx + 1

@@ -135,13 +135,13 @@ class Objective:
         how = self.predictable, PREDICTED_SHARE, *self.hidden_as
         return *mask_words(words, draws, *how), words, draws[2]
 
-    def _word_losses(self, logits: Tensor, inputs: Tensors, name: str) -> Tensors:
-        """Mean cross-entropy of the predicted words under a name (nats a word).
+    def _word_losses(self, logits: Tensor, inputs: Tensors) -> Tensors:
+        """`loss`: the mean cross-entropy of the predicted words (nats a word).
 
         On held-out text also how far it lies below that of the words' frequencies
         (`below_unigram`), of words behind a mask: of the others some stand there to be repeated.
         """
-        losses = {name: cross_entropy(logits, inputs["labels"])}
+        losses = {"loss": cross_entropy(logits, inputs["labels"])}
         if not self.model.training:
             hidden = slice(None)
             if "written" not in inputs:
@@ -176,7 +176,7 @@ class MaskedWords(Objective):
         """`loss`: of the masked words."""
         hidden = self.saved.base_model(input_ids=inputs["ids"]).last_hidden_state
         logits = _logits(self.saved.get_submodule(self.head), hidden, inputs)
-        return self._word_losses(logits, inputs, "loss")
+        return self._word_losses(logits, inputs)
 
 
 class MaskedWordsDynamic(MaskedWords):
@@ -223,15 +223,10 @@ class MaskedWordsAndSentenceOrder(MaskedWords):
         """`loss`: of the masked words plus that of the order."""
         output = self.saved.albert(input_ids=inputs["ids"], token_type_ids=inputs["types"])
         logits = _logits(self.saved.get_submodule(self.head), output.last_hidden_state, inputs)
-        words = self._word_losses(logits, inputs, "words_loss")
+        losses = self._word_losses(logits, inputs)
         scores = self.saved.sop_classifier(output.pooler_output).float()
-        order = cross_entropy(scores, inputs["swapped"])
-        return {
-            "loss": words["words_loss"] + SENTENCE_ORDER_WEIGHT * order,
-            **words,
-            "sentence_order_loss": order,
-            "sentence_order_accuracy": (scores.argmax(-1) == inputs["swapped"]).float().mean(),
-        }
+        order = SENTENCE_ORDER_WEIGHT * cross_entropy(scores, inputs["swapped"])
+        return losses | {"loss": losses["loss"] + order}
 
 
 class ReplacedTokens(Objective):
@@ -271,7 +266,7 @@ class ReplacedTokens(Objective):
         hidden = self.generator.electra(input_ids=inputs["ids"]).last_hidden_state
         head = nn.Sequential(self.generator.generator_predictions, self.generator.generator_lm_head)
         logits = _logits(head, hidden, inputs)
-        words = self._word_losses(logits, inputs, "words_loss")
+        losses = self._word_losses(logits, inputs)
         guesses = sample_words(logits.detach(), inputs["draws"])
         ids = inputs["ids"].flatten().scatter(0, inputs["positions"], guesses)
         replaced = torch.zeros(len(ids), device=ids.device)
@@ -280,14 +275,8 @@ class ReplacedTokens(Objective):
         # [CLS] and [SEP], first and last of a row, are never replaced and say nothing.
         rows = len(inputs["ids"])
         scores, replaced = (p.view(rows, -1)[:, 1:-1].flatten() for p in (scores, replaced))
-        replaced_loss = binary_cross_entropy_with_logits(scores, replaced)
-        hits = ((scores > 0) & (replaced > 0)).sum().float()
-        return {
-            "loss": words["words_loss"] + DISCRIMINATOR_WEIGHT * replaced_loss,
-            **words,
-            "replaced_tokens_loss": replaced_loss,
-            "replaced_tokens_found": hits / replaced.sum(),
-        }
+        found = DISCRIMINATOR_WEIGHT * binary_cross_entropy_with_logits(scores, replaced)
+        return losses | {"loss": losses["loss"] + found}
 
 
 class Denoising(Objective):
@@ -325,7 +314,7 @@ class Denoising(Objective):
         how = {"encoder_hidden_states": read, "use_cache": False}
         written = decoder(input_ids=inputs["written"], **how).last_hidden_state
         logits = _logits(self.saved.lm_head, written, inputs) + self.saved.final_logits_bias
-        return self._word_losses(logits, inputs, "loss")
+        return self._word_losses(logits, inputs)
 
 
 OBJECTIVES = {
