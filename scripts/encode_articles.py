@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from onelayer.job import job
-from onelayer.settings.pretraining import TextSettings
+from onelayer.settings.models import TextSettings
 from onelayer.text.corpus.articles import read_column
 from onelayer.text.pretraining import text
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 
 from onelayer.job import job
-from onelayer.settings.pretraining import InputSettings
+from onelayer.settings.models import InputSettings
 from onelayer.text.pretraining import text
 from onelayer.text.topics.lda import read_topics
 

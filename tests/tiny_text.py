@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from onelayer.settings.pretraining import OneTraining, PretrainingSettings
+from onelayer.settings.models import OneTraining, PretrainingSettings
 from onelayer.text.pretraining.objectives import Objective, new_objective
 from onelayer.text.pretraining.text import (
     Segments,

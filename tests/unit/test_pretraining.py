@@ -11,7 +11,7 @@ from transformers import AutoModel, AutoTokenizer
 
 from onelayer.ensemble.execution import Checkpoint, Execution
 from onelayer.errors import OnelayerError
-from onelayer.settings.pretraining import (
+from onelayer.settings.models import (
     InputSettings,
     PretrainingSettings,
     SizeSettings,

@@ -16,7 +16,7 @@ from_ = lambda *sources: pattern(n for n, m in settings.models.items() if m.sour
 new = [name for name in local if not os.path.exists(f"results/models/{name}/config.json")]
 if new and workflow.is_main_process:
     from onelayer.errors import OnelayerError
-    from onelayer.text.models.gather import check_folder
+    from onelayer.text.models.checkpoints import check_folder
 
     for fresh in new:
         try:

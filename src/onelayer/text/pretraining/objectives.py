@@ -6,8 +6,6 @@ otherwise cost several times the rest of the model. The bias of each output laye
 logarithm of the words' frequencies; embeddings then need not learn them.
 """
 
-from typing import ClassVar
-
 import numpy as np
 import torch
 import transformers
@@ -16,7 +14,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 from transformers import AutoConfig, PreTrainedConfig, PreTrainedModel
 
 from onelayer.seeds import generator, stable_seed
-from onelayer.settings.pretraining import OneTraining, SizeSettings
+from onelayer.settings.models import OneTraining, SizeSettings
 from onelayer.text.pretraining.text import CLS_ID, MASK_ID, PAD_ID, SEP_ID, SPECIAL, Batch, Segments
 
 Arrays = dict[str, np.ndarray]
@@ -35,9 +33,9 @@ def mask_words(
 ) -> tuple[np.ndarray, np.ndarray]:
     """What a model reads, and which words it must predict (Devlin et al. 2019, section 3.1).
 
-    Of the chosen words the share `masked` becomes the mask, `other` another word, and the rest
-    stay. `ids` are [rows, words]; `draws`, uniform on [0, 1), [3, rows, words], say which words,
-    what becomes of them, and which other words. Chosen is a `share` of `predictable` pieces' words.
+    Chosen is a `share` of the `predictable` pieces' words; of them `masked` become the mask,
+    `other` another word. `ids` are [rows, words]; `draws`, uniform on [0, 1), [3, rows, words], say
+    which words, what becomes of them, and which other words.
     """
     predicted = predictable[ids] & (draws[0] < share)
     if not predicted.any():  # a loss over nothing is not a number
@@ -54,11 +52,9 @@ def fill_in_spans(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Replace spans by one mask each (Lewis et al. 2020, 'text infilling').
 
-    Span lengths are Poisson; a span of length 0 inserts a mask, unless that makes the text longer
-    than `longest`. All rows of a batch have spans of the same lengths at places of their own, so
-    that they stay equally long. Spans of `mean_length` words cover a `share` of `ids`.
-
-    Returns: what is read, [rows, corrupted words]; the words that spans cover, [rows, words] bool.
+    Spans of Poisson `mean_length` cover a `share` of `ids`; one of length 0 inserts a mask, unless
+    the text grows longer than `longest`. All rows have spans of the same lengths at places of their
+    own. Returns what is read, [rows, corrupted words], and which words spans cover, [rows, words].
     """
     rows, words = ids.shape
     covered = max(1, round(share * words))
@@ -97,16 +93,12 @@ def _logits(head: nn.Module, hidden: Tensor, inputs: Tensors) -> Tensor:
 
 
 class Objective:
-    """One family's objective.
+    """One family's objective: arrays, `inputs(text, batch)`, and of them `losses(inputs)`."""
 
-    A family's class has `inputs(text, batch)`, what a batch looks like to the model, as arrays, and
-    `losses(inputs)`, scalars by name, of which training minimises `loss`.
-    """
-
-    special: ClassVar[int] = 2  # pieces added to each segment
-    masks_change: ClassVar[bool] = True  # in every epoch (dynamic masking)
+    special = 2  # pieces added to each segment
+    masks_change = True  # in every epoch (dynamic masking)
     # Shares of the chosen words that become the mask, and another word; the rest stay.
-    hidden_as: ClassVar[tuple[float, float]] = (0.8, 0.1)
+    hidden_as = (0.8, 0.1)
     model: nn.Module  # everything that is trained
     saved: PreTrainedModel  # what is published of it
 
@@ -160,8 +152,8 @@ class MaskedWords(Objective):
     """
 
     masks_change = False
-    architecture: ClassVar[type[PreTrainedModel]] = transformers.BertForMaskedLM
-    head: ClassVar[str] = "cls"  # the output layer and what comes before it
+    architecture: type[PreTrainedModel] = transformers.BertForMaskedLM
+    head = "cls"  # the output layer and what comes before it
 
     def __init__(self, config: PreTrainedConfig, *words) -> None:
         super().__init__(*words)

@@ -25,7 +25,7 @@ from tokenizers.models import WordLevel
 
 from onelayer.errors import OnelayerError
 from onelayer.seeds import generator, stable_seed
-from onelayer.settings.pretraining import InputSettings, TextSettings
+from onelayer.settings.models import InputSettings, TextSettings
 from onelayer.text.corpus.articles import BATCH, tokens
 
 # The order of RoBERTa, which counts positions from the padding's id on.
@@ -234,7 +234,7 @@ def mix_articles(
         raise OnelayerError(f"inputs.articles: {settings.articles}; {found}")
     lengths = np.diff(encoded.starts)
     for held_out in (False, True):
-        rng = generator("inputs", settings.seed, settings.articles, held_out)
+        rng = generator("inputs", 0, settings.articles, held_out)
         times = 1 if held_out else settings.draws
         # Articles stand in other company each time; words of topics are drawn anew at once.
         rounds, draws = (1, times) if drawn else (times, 1)

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from onelayer.ensemble.execution import Checkpoint, Execution, to_device
 from onelayer.errors import OnelayerError
-from onelayer.settings.pretraining import OneTraining
+from onelayer.settings.models import OneTraining
 from onelayer.text.models.checkpoints import readable
 from onelayer.text.pretraining import text as articles
 from onelayer.text.pretraining.objectives import Objective, new_objective
