@@ -87,27 +87,41 @@ def _asked(read: np.ndarray, predicted: np.ndarray, words: np.ndarray) -> Arrays
     return {"ids": _framed(read), "positions": positions, "labels": words[predicted]}
 
 
-def _logits(head: nn.Module, hidden: Tensor, inputs: Tensors) -> Tensor:
-    """Scores of all pieces at the predicted positions, [predicted, pieces] float32."""
-    return head(hidden.flatten(0, 1)[inputs["positions"]]).float()
-
-
 class Objective:
-    """One family's objective: arrays, `inputs(text, batch)`, and of them `losses(inputs)`."""
+    """BERT (Devlin et al. 2019): masked words; a segment has the same mask in every epoch.
+
+    The original draws ten masks a segment for forty epochs; here it is one for the three or four
+    epochs that the budget allows. Without next-sentence prediction. Other families change parts.
+    """
 
     special = 2  # pieces added to each segment
-    masks_change = True  # in every epoch (dynamic masking)
+    masks_change = False  # in every epoch (dynamic masking)
     # Shares of the chosen words that become the mask, and another word; the rest stay.
     hidden_as = (0.8, 0.1)
+    architecture: type[PreTrainedModel] = transformers.BertForMaskedLM
+    head = "cls"  # the output layer and what comes before it
     model: nn.Module  # everything that is trained
     saved: PreTrainedModel  # what is published of it
 
-    def __init__(self, predictable, occurrences, size: SizeSettings, seed: int) -> None:
+    def __init__(self, config, predictable, occurrences, size: SizeSettings, seed: int) -> None:
         """Of each piece, [pieces], whether it may be predicted, and how often it was read."""
         self.predictable, self.size, self.seed = predictable, size, seed
         counts = occurrences * predictable + 1.0
         self.log_unigram = torch.from_numpy(np.log(counts / counts.sum())).float()
         self._drawn: tuple = ((), None)
+        self.model = self.saved = self.architecture(config)
+        output = self.saved.get_output_embeddings()
+        if getattr(output, "bias", None) is not None:
+            output.bias.data.copy_(self.log_unigram)
+
+    def inputs(self, text: Segments, batch: Batch) -> Arrays:
+        """`ids`, and `labels` at `positions` of the flattened batch."""
+        return _asked(*self._masked(text, batch)[:3])
+
+    def losses(self, inputs: Tensors) -> Tensors:
+        """`loss`, which training minimises; on held-out text also `below_unigram`."""
+        hidden = self.saved.base_model(input_ids=inputs["ids"]).last_hidden_state
+        return self._predict(self.saved.get_submodule(self.head), hidden, inputs)[0]
 
     def _generator(self, of: str, text: Segments, *when: int) -> np.random.Generator:
         """Random numbers of a training's seed; on held-out text the same in every training."""
@@ -127,51 +141,26 @@ class Objective:
         how = self.predictable, PREDICTED_SHARE, *self.hidden_as
         return *mask_words(words, draws, *how), words, draws[2]
 
-    def _word_losses(self, logits: Tensor, inputs: Tensors) -> Tensors:
-        """`loss`: the mean cross-entropy of the predicted words (nats a word).
+    def _predict(self, head, hidden: Tensor, inputs: Tensors) -> tuple[Tensors, Tensor]:
+        """Losses, and scores of all pieces at the predicted positions, [predicted, pieces].
 
-        On held-out text also how far it lies below that of the words' frequencies
-        (`below_unigram`), of words behind a mask: of the others some stand there to be repeated.
+        `loss` is the mean cross-entropy of the predicted words (nats a word), `below_unigram` how
+        far it lies below that of the words' frequencies, of words behind a mask: of the others some
+        stand there to be repeated.
         """
+        logits = head(hidden.flatten(0, 1)[inputs["positions"]]).float()
         losses = {"loss": cross_entropy(logits, inputs["labels"])}
         if not self.model.training:
-            hidden = slice(None)
+            masked = slice(None)
             if "written" not in inputs:
-                hidden = inputs["ids"].flatten()[inputs["positions"]] == MASK_ID
+                masked = inputs["ids"].flatten()[inputs["positions"]] == MASK_ID
             surprise = -self.log_unigram.to(logits.device)[inputs["labels"]]
             below = surprise - cross_entropy(logits, inputs["labels"], reduction="none")
-            losses["below_unigram"] = below[hidden].mean()
-        return losses
+            losses["below_unigram"] = below[masked].mean()
+        return losses, logits
 
 
-class MaskedWords(Objective):
-    """BERT (Devlin et al. 2019): masked words; a segment has the same mask in every epoch.
-
-    The original draws ten masks a segment for forty epochs; here it is one for the three or four
-    epochs that the budget allows. Without next-sentence prediction.
-    """
-
-    masks_change = False
-    architecture: type[PreTrainedModel] = transformers.BertForMaskedLM
-    head = "cls"  # the output layer and what comes before it
-
-    def __init__(self, config: PreTrainedConfig, *words) -> None:
-        super().__init__(*words)
-        self.model = self.saved = self.architecture(config)
-        self.saved.get_output_embeddings().bias.data.copy_(self.log_unigram)
-
-    def inputs(self, text: Segments, batch: Batch) -> Arrays:
-        """`ids`, and `labels` at `positions` of the flattened batch."""
-        return _asked(*self._masked(text, batch)[:3])
-
-    def losses(self, inputs: Tensors) -> Tensors:
-        """`loss`: of the masked words."""
-        hidden = self.saved.base_model(input_ids=inputs["ids"]).last_hidden_state
-        logits = _logits(self.saved.get_submodule(self.head), hidden, inputs)
-        return self._word_losses(logits, inputs)
-
-
-class MaskedWordsDynamic(MaskedWords):
+class MaskedWordsDynamic(Objective):
     """RoBERTa (Liu et al. 2019): masked words, masked anew in every epoch."""
 
     masks_change = True
@@ -179,7 +168,7 @@ class MaskedWordsDynamic(MaskedWords):
     head = "lm_head"
 
 
-class MaskedWordsAndSentenceOrder(MaskedWords):
+class MaskedWordsAndSentenceOrder(Objective):
     """ALBERT (Lan et al. 2020): masked words, and whether two halves of a text stand in order.
 
     The original masks up to three words in a row; here words are masked one by one.
@@ -188,7 +177,6 @@ class MaskedWordsAndSentenceOrder(MaskedWords):
     special = 3
     masks_change = True
     architecture = transformers.AlbertForPreTraining
-    head = "predictions"
 
     def inputs(self, text: Segments, batch: Batch) -> Arrays:
         """As for BERT, in `[CLS] first [SEP] second [SEP]`; `types`, and which are `swapped`."""
@@ -214,8 +202,7 @@ class MaskedWordsAndSentenceOrder(MaskedWords):
     def losses(self, inputs: Tensors) -> Tensors:
         """`loss`: of the masked words plus that of the order."""
         output = self.saved.albert(input_ids=inputs["ids"], token_type_ids=inputs["types"])
-        logits = _logits(self.saved.get_submodule(self.head), output.last_hidden_state, inputs)
-        losses = self._word_losses(logits, inputs)
+        losses, _ = self._predict(self.saved.predictions, output.last_hidden_state, inputs)
         scores = self.saved.sop_classifier(output.pooler_output).float()
         order = SENTENCE_ORDER_WEIGHT * cross_entropy(scores, inputs["swapped"])
         return losses | {"loss": losses["loss"] + order}
@@ -231,11 +218,12 @@ class ReplacedTokens(Objective):
     nats a word, 2% of the replaced words found).
     """
 
+    masks_change = True
     hidden_as = (0.85, 0.0)
+    architecture = transformers.ElectraForPreTraining
 
     def __init__(self, config: PreTrainedConfig, *words) -> None:
-        super().__init__(*words)
-        self.saved = transformers.ElectraForPreTraining(config)
+        super().__init__(config, *words)
         width = self.size.generator_width
         most = max(1, width * config.num_attention_heads // config.hidden_size)
         heads = next(n for n in range(most, 0, -1) if width % n == 0)
@@ -257,8 +245,7 @@ class ReplacedTokens(Objective):
         """`loss`: the generator's plus the weighted one of the discriminator."""
         hidden = self.generator.electra(input_ids=inputs["ids"]).last_hidden_state
         head = nn.Sequential(self.generator.generator_predictions, self.generator.generator_lm_head)
-        logits = _logits(head, hidden, inputs)
-        losses = self._word_losses(logits, inputs)
+        losses, logits = self._predict(head, hidden, inputs)
         guesses = sample_words(logits.detach(), inputs["draws"])
         ids = inputs["ids"].flatten().scatter(0, inputs["positions"], guesses)
         replaced = torch.zeros(len(ids), device=ids.device)
@@ -278,9 +265,10 @@ class Denoising(Objective):
     spans. The original's is that of all words, and its sentences stand in random order.
     """
 
+    architecture = transformers.BartForConditionalGeneration
+
     def __init__(self, config: PreTrainedConfig, *words) -> None:
-        super().__init__(*words)
-        self.model = self.saved = transformers.BartForConditionalGeneration(config)
+        super().__init__(config, *words)
         self.saved.final_logits_bias[0].copy_(self.log_unigram)
 
     def inputs(self, text: Segments, batch: Batch) -> Arrays:
@@ -305,12 +293,12 @@ class Denoising(Objective):
         read = encoder(input_ids=inputs["ids"]).last_hidden_state
         how = {"encoder_hidden_states": read, "use_cache": False}
         written = decoder(input_ids=inputs["written"], **how).last_hidden_state
-        logits = _logits(self.saved.lm_head, written, inputs) + self.saved.final_logits_bias
-        return self._word_losses(logits, inputs)
+        head = lambda states: self.saved.lm_head(states) + self.saved.final_logits_bias  # noqa: E731
+        return self._predict(head, written, inputs)[0]
 
 
 OBJECTIVES = {
-    "bert": MaskedWords,
+    "bert": Objective,
     "roberta": MaskedWordsDynamic,
     "albert": MaskedWordsAndSentenceOrder,
     "electra": ReplacedTokens,
