@@ -1,6 +1,5 @@
 # Checkpoints: fetched, copied, pretrained here or randomly initialised; always four files in a folder.
 import re
-import sys
 
 draws = sorted({seed for m in settings.models.values() if m.source == "random" for seed in m.seeds})
 mixed = {n: m.inputs for n, m in settings.models.items() if getattr(m, "inputs", None)}
@@ -10,19 +9,6 @@ training_of = lambda m, seed: settings.pretraining.training(m.family, int(seed),
 local = {n: Path(m.local.path) for n, m in settings.models.items() if m.source == "local"}
 pattern = lambda names: "|".join(map(re.escape, names)) or "(?!)"
 from_ = lambda *sources: pattern(n for n, m in settings.models.items() if m.source in sources)
-
-# What cannot be probed is refused before anything is downloaded or fitted. Where nothing is new
-# nothing is imported: torch takes seconds.
-new = [name for name in local if not os.path.exists(f"results/models/{name}/config.json")]
-if new and workflow.is_main_process:
-    from onelayer.errors import OnelayerError
-    from onelayer.text.models.checkpoints import check_folder
-
-    for fresh in new:
-        try:
-            check_folder(local[fresh])
-        except OnelayerError as error:
-            sys.exit(f"config: models.{fresh}.local.path: {error}")
 
 
 wildcard_constraints:
@@ -71,8 +57,6 @@ rule init_random_model:
         **{f"seed_{n}": multiext(f"results/models/{{drawn}}-{n}/", *CHECKPOINT) for n in draws},
     log:
         "results/logs/init_random_model/{drawn}.log",
-    benchmark:
-        "results/benchmarks/init_random_model/{drawn}.tsv"
     priority: 3
     conda:
         "../../envs/onelayer.yaml"

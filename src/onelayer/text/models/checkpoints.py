@@ -140,10 +140,7 @@ def load_checkpoint(
 
 
 def read_config(folder: Path, source: object = None) -> PreTrainedConfig:
-    """A checkpoint's `config.json`, if transformers knows its architecture.
-
-    Refused are compiled code from a hub and unbounded numbers.
-    """
+    """A checkpoint's `config.json`; unknown models, remote code, unbounded numbers are refused."""
     values = read_json(folder / "config.json", source)
     named = f"config.json of {source}" if source else folder / "config.json"
     for key, value in values.items():
@@ -202,10 +199,7 @@ def longest_text(model: PreTrainedModel) -> float:
 
 
 def forward(model: PreTrainedModel, ids: list[int]) -> torch.Tensor:
-    """Attention weights of one text, [layers, heads, queries, keys], float32.
-
-    Refused is a layer that gives none, or not those of all tokens, or rows that do not sum to 1.
-    """
+    """Attention weights of one text, [layers, heads, queries, keys] float32; rows sum to 1."""
     name, layers = type(model).__name__, model.config.num_hidden_layers
     with torch.inference_mode():
         text = torch.tensor([ids], device=model.device)
@@ -228,10 +222,9 @@ def forward(model: PreTrainedModel, ids: list[int]) -> torch.Tensor:
 def word_embeddings(model: PreTrainedModel, ids: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
     """Raw word embeddings, and the embedding layer's output for each word alone at position 0.
 
-    The output adds what the architecture adds before its first layer: in an encoder position 0 and
+    The output adds what an architecture adds before its first layer: in an encoder position 0 and
     LayerNorm, without which the mean cosine of random embeddings is about 0 and says nothing.
-    Both are float64 on the CPU, [ids, embedding width]; of factorised embeddings (ALBERT, ELECTRA)
-    before their projection to the hidden width.
+    Both are float64 on the CPU, [ids, width], before ALBERT's or ELECTRA's projection.
     """
     batch = torch.tensor(ids, dtype=torch.long, device=model.device)
     with torch.inference_mode():
@@ -363,10 +356,9 @@ def _check_small_files(folder: Path, source: object) -> None:
 
 
 def check_architecture(folder: Path, source: object) -> None:
-    """Refuse a `config.json` whose model the probe cannot read; needs no weights and no data.
+    """Refuse a `config.json` whose model reads no text, or gives no attention or embeddings.
 
-    Two layers with random weights read a text of full length and one of two tokens: refused is
-    what reads something else than text, or gives no attention weights or embeddings.
+    Tried with two layers of random weights, on a text of full length and one of two tokens.
     """
     config = read_config(folder, source)
     _keep_two_layers(config)

@@ -1,12 +1,9 @@
 """The training text: its vocabulary, articles as segments of word ids, and their batches.
 
 Segments never mix articles: what the probe looks for is which words go together in one. Batches
-hold segments of (almost) one length, cut to the shortest, so that nothing is padded.
-
-In the theory of Li, Li & Risteski (2023) a document is a bag of words of tau topics, and how much
-attention topics earn depends on tau; with one topic, as in an encyclopedia's article, none.
-`mix_articles` has pieces of several articles in turn, or their words in random order, or words
-drawn from the topics of the fitted topic model, as the theory has it.
+hold segments of (almost) one length, cut to the shortest, so that nothing is padded. In the theory
+of Li, Li & Risteski (2023) a document has words of tau topics, and with one topic, as in an
+encyclopedia's article, topics earn no attention: hence `mix_articles`.
 """
 
 import json
@@ -147,9 +144,7 @@ class Segments(NamedTuple):
     name: str  # `training` or `held-out`, under which their masks are drawn
     ids: np.ndarray  # of the words of all segments, without special pieces, [tokens] int64
     starts: np.ndarray  # where each segment starts in `ids`, and the end, [segments + 1]
-    # Where in each segment its second half starts, [segments]: after the sentence end that is
-    # nearest to its middle, or at the middle itself if there is none.
-    middles: np.ndarray
+    middles: np.ndarray  # where its second half starts: at the sentence nearest to the middle
 
     @property
     def lengths(self) -> np.ndarray:
@@ -243,14 +238,7 @@ def mix_articles(
             for group in _groups(rng.permutation(places), lengths, settings.articles):
                 texts = [encoded.ids[slice(*encoded.starts[a : a + 2])] for a in group]
                 for _ in range(draws):
-                    if drawn:
-                        words = sum(map(len, texts))
-                        ids, of = _draw(words, settings.articles, word_probability, rng)
-                    else:
-                        ids, of = _in_turn(texts, settings.piece)
-                    if settings.order == "shuffled":
-                        order = rng.permutation(len(ids))
-                        ids, of = ids[order], of[order]
+                    ids, of = _mix(texts, settings, word_probability, rng)
                     yield {"ids": ids, "held_out": held_out, "articles": of}
 
 
@@ -262,25 +250,22 @@ def _groups(places: np.ndarray, lengths: np.ndarray, size: int) -> Iterator[np.n
         yield from np.split(alike, range(size, len(alike), size))
 
 
-def _in_turn(texts: list[np.ndarray], piece: int) -> tuple[np.ndarray, np.ndarray]:
-    """Pieces of the texts in turn until all have ended."""
-    of = np.repeat(np.arange(len(texts)), [len(text) for text in texts])
-    turn = [np.arange(len(text)) // piece for text in texts]
-    order = np.lexsort((of, np.concatenate(turn)))
-    return np.concatenate(texts)[order], of[order]
-
-
-def _draw(
-    words: int, topics: int, word_probability: np.ndarray, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
-    """Words of some topics, each topic as likely: a document of the theory's generative model."""
-    chosen = rng.choice(len(word_probability), size=topics, replace=False)
-    of = rng.integers(topics, size=words)
-    ids, pieces = np.empty(words, dtype=np.int64), word_probability.shape[1]
-    for place, topic in enumerate(chosen):
-        mine = of == place
-        ids[mine] = rng.choice(pieces, size=int(mine.sum()), p=word_probability[topic])
-    return ids, of
+def _mix(texts, settings: InputSettings, word_probability, rng) -> tuple[np.ndarray, np.ndarray]:
+    """Words of one input, and which of its texts (or topics) each is of."""
+    ids, of = np.concatenate(texts), np.repeat(np.arange(len(texts)), list(map(len, texts)))
+    if settings.order == "drawn":  # topics are as likely: the theory's generative model
+        topics, pieces = word_probability.shape
+        chosen = rng.choice(topics, size=settings.articles, replace=False)
+        of = rng.integers(settings.articles, size=len(ids))
+        for place, topic in enumerate(chosen):
+            mine = of == place
+            ids[mine] = rng.choice(pieces, size=int(mine.sum()), p=word_probability[topic])
+        return ids, of
+    turn = np.concatenate([np.arange(len(text)) // settings.piece for text in texts])
+    order = np.lexsort((of, turn))  # pieces of the texts in turn until all have ended
+    if settings.order == "shuffled":
+        order = order[rng.permutation(len(ids))]
+    return ids[order], of[order]
 
 
 def probability_of_pieces(
@@ -299,8 +284,7 @@ def input_sample(
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Some inputs as they are trained on: word ids, and which article each word is of.
 
-    One of each text drawn, without replacement: the first of the equal parts into which it is cut,
-    each at most `longest` words.
+    Of each text drawn the first of the equal parts, at most `longest` words, into which it is cut.
     """
     order = generator("probed inputs", seed).permutation(len(rows))[:count]
     inputs = []
