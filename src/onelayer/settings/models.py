@@ -1,7 +1,4 @@
-"""Which models are probed and where they come from, and how small ones are pretrained here.
-
-`models` and `pretraining` of config.yaml.
-"""
+"""`models` and `pretraining` of config.yaml: which are probed, and how small ones are trained."""
 
 from typing import Annotated, Literal, Self, get_args
 

@@ -1,9 +1,8 @@
 """The pretraining objectives of the five families, on transformers' own classes.
 
-Every objective turns segments into arrays (`inputs`) and those into losses (`losses`). Output
-layers see the predicted positions only: with a vocabulary of ten thousand words they would
-otherwise cost several times the rest of the model. The bias of each output layer starts at the
-logarithm of the words' frequencies; embeddings then need not learn them.
+Output layers see the predicted positions only: with ten thousand words they would otherwise cost
+several times the rest of the model. Their bias starts at the logarithm of the words' frequencies,
+which embeddings then need not learn.
 """
 
 import numpy as np
@@ -293,8 +292,8 @@ class Denoising(Objective):
         read = encoder(input_ids=inputs["ids"]).last_hidden_state
         how = {"encoder_hidden_states": read, "use_cache": False}
         written = decoder(input_ids=inputs["written"], **how).last_hidden_state
-        head = lambda states: self.saved.lm_head(states) + self.saved.final_logits_bias  # noqa: E731
-        return self._predict(head, written, inputs)[0]
+        head, bias = self.saved.lm_head, self.saved.final_logits_bias
+        return self._predict(lambda states: head(states) + bias, written, inputs)[0]
 
 
 OBJECTIVES = {
