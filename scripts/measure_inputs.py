@@ -6,8 +6,7 @@ from onelayer.job import job
 from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
 from onelayer.text.models.checkpoints import load_checkpoint
 from onelayer.text.models.tokenizer import load_tokenizer
-from onelayer.text.pretraining.inputs import input_sample
-from onelayer.text.pretraining.text import read_texts
+from onelayer.text.pretraining.text import input_sample, read_texts
 from onelayer.topic_structure.wikipedia.variations import measure_inputs
 
 with job(snakemake) as step:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from onelayer.job import job
-from onelayer.settings.pretraining import OneTraining
+from onelayer.settings.models import OneTraining
 from onelayer.text.pretraining.training import read_task, save_model, train
 
 with job(snakemake) as step:

@@ -4,19 +4,17 @@ from pathlib import Path
 
 import numpy as np
 
-from onelayer.settings.pretraining import OneTraining, PretrainingSettings
+from onelayer.settings.models import OneTraining, PretrainingSettings
 from onelayer.text.pretraining.objectives import Objective, new_objective
 from onelayer.text.pretraining.text import (
     Segments,
+    build_vocabulary,
     encode_articles,
+    predictable_pieces,
     read_encoded,
     segment,
-    write_texts,
-)
-from onelayer.text.pretraining.vocabulary import (
-    build_vocabulary,
-    predictable_pieces,
     word_level_tokenizer,
+    write_texts,
 )
 
 TOPICS = {
@@ -28,9 +26,15 @@ SETTINGS = PretrainingSettings.model_validate(
     {
         "corpus": "made-up",
         "text": {"min_documents": 2, "held_out_share": 0.2},
-        "size": {"width": 16, "heads": 2, "factorised_width": 8, "longest": 32},
-        "objective": {"generator_width": 8, "predictable_document_share": 0.5},
-        "optimizer": {"learning_rate": 2e-2},
+        "size": {
+            "width": 16,
+            "heads": 2,
+            "factorised_width": 8,
+            "generator_width": 8,
+            "longest": 32,
+        },
+        "predictable_document_share": 0.5,
+        "learning_rate": 2e-2,
         "tokens": 3000,
         "batch_tokens": 256,
         "held_out_tokens": 512,
@@ -68,7 +72,7 @@ def task(
     """Settings, a fresh objective, training and held-out text."""
     vocabulary, _, articles = encoded(folder)
     settings = SETTINGS.training(family, seed).model_copy(update=changed)
-    predictable = predictable_pieces(vocabulary, settings.objective.predictable_document_share)
+    predictable = predictable_pieces(vocabulary, settings.predictable_document_share)
     occurrences = np.bincount(articles.ids, minlength=len(vocabulary))
     objective = new_objective(settings, predictable, occurrences)
     texts = (segment(articles, held_out, settings.size.longest - 3) for held_out in (False, True))

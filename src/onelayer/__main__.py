@@ -95,7 +95,7 @@ def _name(checkpoint: str) -> str:
 
 def _folder(checkpoint: str, to: Path) -> Path:
     """A checkpoint's folder, which can be probed; of a hub's it is fetched into one below `to`."""
-    from onelayer.text.models.gather import check_folder, copy_checkpoint
+    from onelayer.text.models.checkpoints import check_folder, copy_checkpoint
 
     path, (name, at, commit) = Path(checkpoint).expanduser(), checkpoint.rpartition("@")
     if path.is_dir():

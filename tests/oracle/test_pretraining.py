@@ -12,12 +12,11 @@ from pathlib import Path
 import pytest
 import torch
 from torch import Tensor
-from torch.nn.functional import binary_cross_entropy_with_logits
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
 from onelayer.text.pretraining.objectives import sample_words
-from onelayer.text.pretraining.text import plan_batches
+from onelayer.text.pretraining.text import CLS_ID, MASK_ID, SEP_ID, plan_batches
 from onelayer.text.pretraining.training import train
-from onelayer.text.pretraining.vocabulary import CLS_ID, MASK_ID, SEP_ID
 from tests.tiny_text import task
 
 IGNORED = -100  # what transformers calls a place where nothing is predicted
@@ -152,12 +151,11 @@ def test_albert_also_tells_exchanged_halves_at_the_cost_that_transformers_says(
             framed = [CLS_ID, *first, SEP_ID, *second, SEP_ID]
             albert.assert_only_predicted_words_change(framed, ids[row], labels[row])
             assert types[row].tolist() == [0] * (len(first) + 2) + [1] * (len(second) + 1)
-        expected = albert.model(
+        output = albert.model(
             input_ids=ids, token_type_ids=types, labels=labels, sentence_order_label=swapped
-        ).loss
-        words, order = reading.losses["words_loss"], reading.losses["sentence_order_loss"]
-        assert_same_cost(words + order, expected)
-        assert_same_cost(reading.losses["loss"], words + 3 * order)
+        )
+        order = cross_entropy(output.sop_logits, swapped)
+        assert_same_cost(reading.losses["loss"], output.loss + 2 * order)
 
 
 def test_electra_finds_what_its_generator_replaced_at_the_cost_that_transformers_says(
@@ -177,8 +175,6 @@ def test_electra_finds_what_its_generator_replaced_at_the_cost_that_transformers
         words_only = (ids != CLS_ID) & (ids != SEP_ID)
         scores = electra.model(input_ids=filled).logits
         found = binary_cross_entropy_with_logits(scores[words_only], replaced[words_only].float())
-        assert_same_cost(reading.losses["words_loss"], generated.loss)
-        assert_same_cost(reading.losses["replaced_tokens_loss"], found)
         assert_same_cost(reading.losses["loss"], generated.loss + 50 * found)
 
 
@@ -223,7 +219,7 @@ def test_a_training_is_adamw_on_the_mean_loss_of_each_batch(family: str, tmp_pat
     slow = copy.deepcopy(objective)
     train(objective, text, held_out, settings)
     slow.model.train()
-    how, parameters = settings.optimizer, list(slow.model.parameters())
+    parameters, (beta_1, beta_2) = list(slow.model.parameters()), (0.9, 0.98)
     moments = [[torch.zeros_like(p), torch.zeros_like(p)] for p in parameters]
     plan = plan_batches(text, settings.tokens, settings.batch_tokens, slow.special, 0)
     for step, batch in enumerate(plan, 1):
@@ -231,18 +227,18 @@ def test_a_training_is_adamw_on_the_mean_loss_of_each_batch(family: str, tmp_pat
         loss = slow.losses(inputs)["loss"]
         gradients = torch.autograd.grad(loss, parameters, allow_unused=True)
         norm = sum(g.square().sum() for g in gradients if g is not None).sqrt()
-        warmup = how.warmup * settings.tokens
+        warmup = 0.05 * settings.tokens
         rising = (batch.before + 1) / (warmup + 1)
         falling = (settings.tokens - batch.before) / (settings.tokens - warmup)
-        rate = how.learning_rate * (rising if batch.before < warmup else falling)
+        rate = settings.learning_rate * (rising if batch.before < warmup else falling)
         for p, g, (m, v) in zip(parameters, gradients, moments, strict=True):
             if g is None:
                 continue
-            g = g * min(1, how.most_norm / (norm + 1e-6))
-            m.mul_(how.beta_1).add_((1 - how.beta_1) * g)
-            v.mul_(how.beta_2).add_((1 - how.beta_2) * g**2)
-            m_hat, v_hat = m / (1 - how.beta_1**step), v / (1 - how.beta_2**step)
-            decay = how.weight_decay if p.ndim > 1 else 0
+            g = g * min(1, 1 / (norm + 1e-6))
+            m.mul_(beta_1).add_((1 - beta_1) * g)
+            v.mul_(beta_2).add_((1 - beta_2) * g**2)
+            m_hat, v_hat = m / (1 - beta_1**step), v / (1 - beta_2**step)
+            decay = 0.01 if p.ndim > 1 else 0
             p.data -= rate * (decay * p.data + m_hat / (v_hat.sqrt() + 1e-8))
     for fast, p in zip(objective.model.parameters(), parameters, strict=True):
         torch.testing.assert_close(fast, p, rtol=1e-3, atol=1e-4)

@@ -17,13 +17,16 @@ from onelayer.settings.hub import HubRepository
 from onelayer.settings.models import Models
 from onelayer.text.fetch import Repository
 from onelayer.text.models.checkpoints import (
+    Folder,
+    check_architecture,
+    check_folder,
     forward,
+    gather_checkpoint,
     load_checkpoint,
     longest_text,
     save_random_checkpoint,
     word_embeddings,
 )
-from onelayer.text.models.gather import Folder, check_architecture, check_folder, gather_checkpoint
 from onelayer.text.models.tokenizer import encode, load_tokenizer
 from tests.servers import COMMIT, Hub, become_a_client, serve
 from tests.tiny_models import CAUSAL, ENCODERS, FAMILIES, OLD_NAMES, PIECES, edit_config, save_tiny

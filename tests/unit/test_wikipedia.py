@@ -23,7 +23,7 @@ from onelayer.settings.topic_structure import (
 from onelayer.settings.topics import LdaSettings
 from onelayer.text.models.checkpoints import forward, load_checkpoint, save_random_checkpoint
 from onelayer.text.models.tokenizer import load_tokenizer, piece_ids
-from onelayer.text.pretraining.vocabulary import CLS_ID, SEP_ID
+from onelayer.text.pretraining.text import CLS_ID, SEP_ID
 from onelayer.topic_structure.wikipedia import reading
 from onelayer.topic_structure.wikipedia.measure import (
     ATTENTION,

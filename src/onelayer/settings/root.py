@@ -11,8 +11,7 @@ from onelayer.settings.block import Block, Computing, Name, describe, nearest, s
 from onelayer.settings.corpus import CorpusSettings
 from onelayer.settings.decision_lists import DecisionListSettings
 from onelayer.settings.local_to_global import LocalToGlobalSettings
-from onelayer.settings.models import Models
-from onelayer.settings.pretraining import PretrainingSettings
+from onelayer.settings.models import Models, PretrainingSettings
 from onelayer.settings.probe import ProbeSettings
 from onelayer.settings.scan_snap import ScanSnapSettings
 from onelayer.settings.topic_structure import TopicStructureSettings

@@ -1,8 +1,8 @@
-"""What the probe reads of a checkpoint: attention weights and embeddings, of any text model.
+"""Checkpoints of any text model: checked, loaded, read by the probe, gathered from elsewhere.
 
-All through what transformers offers for every architecture: eager attention,
-`output_attentions` and `output_hidden_states`. No code that comes with a checkpoint is run.
-Weights are chosen as transformers chooses them; errors, all `OnelayerError`, name the `source`.
+Attention weights and embeddings come by what transformers offers for every architecture. No code
+that comes with a checkpoint is run. Errors, all `OnelayerError`, name the `source`. What cannot be
+probed is found from `config.json` alone, before weights are downloaded.
 """
 
 import contextlib
@@ -20,10 +20,11 @@ from safetensors import SafetensorError, safe_open
 from torch import nn
 from transformers import AutoConfig, AutoModel, PreTrainedConfig, PreTrainedModel
 
-from onelayer.errors import OnelayerError
+from onelayer.errors import MissingFileError, OnelayerError
 from onelayer.seeds import stable_seed
 from onelayer.settings.block import shown
-from onelayer.text.models.tokenizer import existing_folder
+from onelayer.settings.hub import leads_out
+from onelayer.text.models.tokenizer import check_pieces, existing_folder, load_tokenizer
 from onelayer.text.untrusted import LARGEST, check_growth
 
 log = logging.getLogger("onelayer")
@@ -38,6 +39,9 @@ ROW_SUM_TOLERANCE = 1e-4
 SPARE_WEIGHTS = 10**8  # so many more than the files can hold do no harm
 WORDS_AT_ONCE = 256  # texts of one word; all layers' states of them are held
 FACTORISED = ("albert", "electra")  # whose first hidden state is behind a projection
+MOST_TAKEN = 2 * 10**9  # weights of two layers and the embeddings
+MOST_TRIED = 3 * 10**8  # of more none are made; the model is tried without values
+FULL_TEXT = 1000  # tokens; attention in sparse blocks of 64 shows itself
 
 
 def read_json(path: Path, source: object = None) -> dict:
@@ -103,33 +107,25 @@ def weight_files(folder: Path, source: object) -> list[Path]:
 def load_checkpoint(
     folder: str | Path, device="cpu", source: object = None, dtype: object = torch.float32
 ) -> PreTrainedModel:
-    """Load the bare model for probing: `eval()`, attention weights computed explicitly.
+    """Load the bare model, without heads, for probing: `eval()`, explicit attention weights.
 
-    The weights are those that transformers chooses: one file or shards, safetensors or tensors in
-    `pytorch_model.bin`; `dtype` "auto" leaves them as precise as they are there. Heads that a
-    checkpoint was published with are left out.
-
-    Refused are a missing or broken file, a request for remote code, an unknown architecture, and
-    weights that are missing, of another shape than the configuration says, or not finite.
+    `dtype` "auto" leaves weights as precise as their file has them. Refused are a missing or broken
+    file, a request for remote code, an unknown architecture, and weights that are missing, of
+    another shape than the configuration says, or not finite.
     """
     folder = existing_folder(folder)
     config = read_config(folder, source)
     source = source or f"folder {folder}"
     held = sum(path.stat().st_size for path in weight_files(folder, source))
     if (weights := without_memory(config, source).num_parameters()) > held + SPARE_WEIGHTS:
-        raise OnelayerError(
-            f"{source}: config.json describes {weights} weights; files of weights: {held} bytes"
-        )
+        found = f"config.json describes {weights} weights; files of weights: {held} bytes"
+        raise OnelayerError(f"{source}: {found}")
+    # Mismatched sizes are refused below, by name.
+    how = {"output_loading_info": True, "ignore_mismatched_sizes": True, "dtype": dtype}
+    how |= {"local_files_only": True, "trust_remote_code": False, "weights_only": True}
     with readable(source):
-        model, report = AutoModel.from_pretrained(
-            folder,
-            config=config,
-            attn_implementation="eager",
-            dtype=dtype,
-            output_loading_info=True,
-            ignore_mismatched_sizes=True,  # refused below, by name
-            **{"local_files_only": True, "trust_remote_code": False, "weights_only": True},
-        )
+        eager = {"config": config, "attn_implementation": "eager"}
+        model, report = AutoModel.from_pretrained(folder, **eager, **how)
     # A pooler reads the last layer: published checkpoints may lack it, and nothing probes it.
     if missing := sorted(n for n in report["missing_keys"] if not n.startswith("pooler.")):
         raise OnelayerError(f"{source}: {len(missing)} weights are missing: {missing[:3]} ...")
@@ -144,11 +140,7 @@ def load_checkpoint(
 
 
 def read_config(folder: Path, source: object = None) -> PreTrainedConfig:
-    """A checkpoint's `config.json`, if transformers knows its architecture.
-
-    BigBird's attention is that of every token to every token, by the same weights, as the library
-    itself has it in short texts. Refused are compiled code from a hub and unbounded numbers.
-    """
+    """A checkpoint's `config.json`; unknown models, remote code, unbounded numbers are refused."""
     values = read_json(folder / "config.json", source)
     named = f"config.json of {source}" if source else folder / "config.json"
     for key, value in values.items():
@@ -163,6 +155,7 @@ def read_config(folder: Path, source: object = None) -> PreTrainedConfig:
         raise OnelayerError(f"{named}: model_type {shown(model_type)} is not known to {version}")
     with readable(named):
         config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    # BigBird's, by the same weights, as the library itself has it in short texts.
     if getattr(config, "attention_type", None) == "block_sparse":
         config.attention_type = "original_full"
     return config
@@ -190,18 +183,15 @@ def save_random_checkpoint(source: Path, target: Path, seed: int) -> None:
 
 
 def reader(model: PreTrainedModel) -> nn.Module:
-    """The part of a bare model that reads text: the encoder of an encoder-decoder, or all of it."""
+    """The part of a bare model that reads text: of an encoder-decoder the encoder."""
     return model.get_encoder() if model.config.is_encoder_decoder else model
 
 
 def longest_text(model: PreTrainedModel) -> float:
-    """How many tokens a model reads at once, special ones included; inf where nothing bounds it.
-
-    RoBERTa and its like count positions from behind the padding's id on, and say so in their
-    matrix of positions.
-    """
+    """How many tokens a model reads at once, special ones included; inf where nothing bounds it."""
     longest = getattr(model.config, "max_position_embeddings", None) or math.inf
     longest = longest if longest > 0 else math.inf  # XLNet says -1
+    # RoBERTa and its like count positions from behind the padding's id on.
     for name, module in model.named_modules():
         if name.endswith("position_embeddings") and isinstance(module, nn.Embedding):
             longest -= 0 if module.padding_idx is None else module.padding_idx + 1
@@ -209,10 +199,7 @@ def longest_text(model: PreTrainedModel) -> float:
 
 
 def forward(model: PreTrainedModel, ids: list[int]) -> torch.Tensor:
-    """Attention weights of one text, [layers, heads, queries, keys], float32.
-
-    Refused is a layer that gives none, or not those of all tokens, or rows that do not sum to 1.
-    """
+    """Attention weights of one text, [layers, heads, queries, keys] float32; rows sum to 1."""
     name, layers = type(model).__name__, model.config.num_hidden_layers
     with torch.inference_mode():
         text = torch.tensor([ids], device=model.device)
@@ -227,20 +214,17 @@ def forward(model: PreTrainedModel, ids: list[int]) -> torch.Tensor:
     stacked = torch.stack([layer[0].float() for layer in given])
     most = max(ROW_SUM_TOLERANCE, torch.finfo(given[0].dtype).eps)
     if not (error := (stacked.sum(dim=-1) - 1).abs().max().item()) <= most:
-        raise OnelayerError(
-            f"{name}: attention rows sum to 1 within {error:.2g}; at most {most:.2g} is allowed "
-            "(is the model in eval mode?)"
-        )
+        found = f"within {error:.2g}; at most {most:.2g} is allowed (is the model in eval mode?)"
+        raise OnelayerError(f"{name}: attention rows sum to 1 {found}")
     return stacked
 
 
 def word_embeddings(model: PreTrainedModel, ids: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
     """Raw word embeddings, and the embedding layer's output for each word alone at position 0.
 
-    The output adds what the architecture adds before its first layer: in an encoder position 0 and
+    The output adds what an architecture adds before its first layer: in an encoder position 0 and
     LayerNorm, without which the mean cosine of random embeddings is about 0 and says nothing.
-    Both are float64 on the CPU, [ids, embedding width]; of factorised embeddings (ALBERT, ELECTRA)
-    before their projection to the hidden width.
+    Both are float64 on the CPU, [ids, width], before ALBERT's or ELECTRA's projection.
     """
     batch = torch.tensor(ids, dtype=torch.long, device=model.device)
     with torch.inference_mode():
@@ -250,10 +234,9 @@ def word_embeddings(model: PreTrainedModel, ids: list[int]) -> tuple[torch.Tenso
             texts = batch[torch.tensor([[0, 0], [0, -1], [-1, 0]])]
             same, ends, begins = _embedding_output(model, texts)
             if not (torch.equal(same[0], ends[0]) and torch.equal(same[1], begins[1])):
-                raise OnelayerError(
-                    f"{type(model).__name__}: its first hidden state depends on the words around; "
-                    "the probe needs the embedding layer's output"
-                )
+                found = "its first hidden state depends on the words around"
+                needed = "the probe needs the embedding layer's output"
+                raise OnelayerError(f"{type(model).__name__}: {found}; {needed}")
         raw = model.get_input_embeddings().weight[batch]
         # Layers cannot read no text: of no words, one is read and dropped.
         texts = batch[:, None] if ids else batch.new_zeros(1, 1)
@@ -268,10 +251,9 @@ def _embedding_output(model: PreTrainedModel, ids: torch.Tensor) -> torch.Tensor
     states = reader(model)(input_ids=ids, output_hidden_states=True).get("hidden_states") or ()
     layers = model.config.num_hidden_layers
     if len(states) != layers + 1:
-        raise OnelayerError(
-            f"{type(model).__name__} returned {len(states)} hidden states of {layers} layers; the "
-            f"probe needs {layers + 1}, the first of them the embedding layer's output"
-        )
+        found = f"{len(states)} hidden states of {layers} layers"
+        needed = f"{layers + 1}, the first of them the embedding layer's output"
+        raise OnelayerError(f"{type(model).__name__} returned {found}; the probe needs {needed}")
     return states[0]
 
 
@@ -290,8 +272,122 @@ def readable(source: object) -> Iterator[None]:
             raise OnelayerError(f"{source}: its pickled weights hold more than tensors") from error
         reason = " ".join(str(error).split())
         reason = reason if len(reason) <= 400 else f"{reason[:400]}..."
-        raise OnelayerError(
-            f"{source}: transformers cannot load this model or read text with it: {reason}"
-        ) from error
+        found = "transformers cannot load this model or read text with it"
+        raise OnelayerError(f"{source}: {found}: {reason}") from error
     finally:
         transformers.logging.set_verbosity(verbosity)
+
+
+class Folder:
+    """A folder on this machine with a checkpoint's files, asked as `fetch.Repository` is."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path).expanduser()
+
+    def __str__(self) -> str:
+        return f"folder {self.path}"
+
+    def fetch(self, file: str, target: Path) -> None:
+        """Copy one file; `MissingFileError` if there is none; a link out of it is refused."""
+        if not (self.path / file).is_file():
+            raise MissingFileError(f"{self} holds no file {file}")
+        self.check_link(file)
+        shutil.copyfile(self.path / file, target)
+
+    def check_link(self, file: str) -> None:
+        """Refuse a link out of the folder."""
+        if leads_out(self.path / file, self.path):
+            raise OnelayerError(f"{self}: {file} is a link out of it; put the file itself there")
+
+    def files(self) -> list[str]:
+        """Names of its files."""
+        return sorted(path.name for path in existing_folder(self.path).iterdir() if path.is_file())
+
+
+def gather_checkpoint(source, target: Path) -> None:
+    """Copy a checkpoint as `copy_checkpoint` does, and make its weights one file, float32."""
+    chosen = copy_checkpoint(source, target)
+    torch.manual_seed(0)  # of a pooler that was published without weights, and is never read
+    model = load_checkpoint(target, source=source)
+    if chosen != WEIGHTS:
+        model.save_pretrained(target, max_shard_size="1TB")
+
+
+def copy_checkpoint(source, target: Path) -> str:
+    """Copy a checkpoint's files, each checked before the next; the weights come last.
+
+    `source` is a `Folder` or a `Repository`. A missing `tokenizer_config.json` (BART's repository
+    has none) becomes an empty one. Returns the file of weights, or the index of its shards.
+    """
+    (target / "tokenizer_config.json").write_text("{}\n", encoding="utf-8")
+    source.fetch("config.json", target / "config.json")
+    with contextlib.suppress(MissingFileError):
+        source.fetch("tokenizer_config.json", target / "tokenizer_config.json")
+    source.fetch("tokenizer.json", target / "tokenizer.json")
+    _check_small_files(target, source)
+    for chosen in CHOICES:
+        with contextlib.suppress(MissingFileError):
+            source.fetch(chosen, target / chosen)
+            break
+    else:
+        return chosen_weights(source.files(), source)  # says what there is instead
+    for name in shards(target / chosen, source):
+        if name != chosen:
+            source.fetch(name, target / name)
+    return chosen
+
+
+def check_folder(path: str | Path) -> None:
+    """Refuse a folder as `gather_checkpoint` does, but for what is wrong with single weights."""
+    folder = Folder(path)
+    for name in folder.files():
+        if name.endswith((".json", ".safetensors", ".bin")):
+            folder.check_link(name)
+    _check_small_files(folder.path, folder)
+    weight_files(folder.path, folder)
+
+
+def _check_small_files(folder: Path, source: object) -> None:
+    check_architecture(folder, source)
+    if (tokenizer := folder / "tokenizer_config.json").exists():
+        read_json(tokenizer, source)
+    pieces = getattr(read_config(folder), "vocab_size", math.inf)
+    check_pieces(load_tokenizer(folder, source), pieces, source)
+
+
+def check_architecture(folder: Path, source: object) -> None:
+    """Refuse a `config.json` whose model reads no text, or gives no attention or embeddings.
+
+    Tried with two layers of random weights, on a text of full length and one of two tokens.
+    """
+    config = read_config(folder, source)
+    _keep_two_layers(config)
+    outline = without_memory(config, source)
+    name, reads = type(outline).__name__, outline.main_input_name
+    if reads != "input_ids":
+        raise OnelayerError(f"{source}: {name} reads {reads}; the probe needs a model of text")
+    if (weights := outline.num_parameters()) > MOST_TAKEN:
+        raise OnelayerError(f"{source}: {weights:,} weights in two layers; at most {MOST_TAKEN:,}")
+    try:
+        with readable(source):
+            with contextlib.suppress(RuntimeError):  # that no values are there
+                forward(outline, [5, 6])
+            if weights > MOST_TRIED:
+                return
+            model = AutoModel.from_config(config, attn_implementation="eager", dtype=torch.float32)
+            longest = int(min(longest_text(model.eval()), FULL_TEXT))
+            forward(model, [5, 6] * (longest // 2))
+            forward(model, [5, 6])
+            word_embeddings(model, [5, 6])
+    except OnelayerError as error:
+        raise OnelayerError(f"{source}: {str(error).removeprefix(f'{source}: ')}") from None
+
+
+def _keep_two_layers(config: PreTrainedConfig) -> None:
+    for name in ("num_hidden_layers", "encoder_layers", "decoder_layers", "num_decoder_layers"):
+        if isinstance(layers := getattr(config, name, None), int) and layers > 2:
+            with contextlib.suppress(NotImplementedError, AttributeError, ValueError):
+                setattr(config, name, 2)  # what counts its layers otherwise is tried whole
+                for one, value in vars(config).items():  # what is said layer by layer
+                    if isinstance(value, list) and len(value) == layers:
+                        setattr(config, one, value[:2])

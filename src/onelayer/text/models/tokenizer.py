@@ -31,11 +31,10 @@ def existing_folder(folder: str | Path) -> Path:
 
 
 def load_tokenizer(folder: str | Path, source: object = None) -> Tokenizer:
-    """Load `tokenizer.json` for texts that are already split into words.
+    """Load `tokenizer.json` for texts that are already split into words, without padding or cuts.
 
-    Padding and truncation that may be baked in are switched off. Tokenizers that mark the space
-    before a word (RoBERTa, BART, ALBERT) are told to mark it before every word: else each word
-    would silently read as the inside of another. Errors name the `source`, or the file.
+    Tokenizers that mark the space before a word (RoBERTa, BART, ALBERT) are told to mark it before
+    every word: else each would silently read as the inside of another.
     """
     path = existing_folder(folder) / "tokenizer.json"
     named = f"{path.name} of {source}" if source else path
@@ -97,14 +96,11 @@ def encode(tokenizer: Tokenizer, text: str, max_tokens: int) -> EncodedText:
         words = words[: np.searchsorted(ends, room, side="right")]
         cut = tokenizer.encode(words, is_pretokenized=True)
     pieces = Counter(cut.word_ids)
-    single = {
-        place: words[word].lower()
-        for place, word in enumerate(cut.word_ids)
-        if word is not None
-        and pieces[word] == 1
-        and words[word].isalpha()
-        and _is_known(tokenizer, cut, place)
-    }
+    single = {}
+    for place, word in enumerate(cut.word_ids):
+        whole = word is not None and pieces[word] == 1 and words[word].isalpha()
+        if whole and _is_known(tokenizer, cut, place):
+            single[place] = words[word].lower()
     return EncodedText(cut.ids, list(single), list(single.values()))
 
 

@@ -1,12 +1,9 @@
 """The pretraining objectives of the five families, on transformers' own classes.
 
-Every objective turns segments into arrays (`inputs`) and those into losses (`losses`). Output
-layers see the predicted positions only: with a vocabulary of ten thousand words they would
-otherwise cost several times the rest of the model. The bias of each output layer starts at the
-logarithm of the words' frequencies; embeddings then need not learn them.
+Output layers see the predicted positions only: with ten thousand words they would otherwise cost
+several times the rest of the model. Their bias starts at the logarithm of the words' frequencies,
+which embeddings then need not learn.
 """
-
-from typing import ClassVar
 
 import numpy as np
 import torch
@@ -16,12 +13,18 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 from transformers import AutoConfig, PreTrainedConfig, PreTrainedModel
 
 from onelayer.seeds import generator, stable_seed
-from onelayer.settings.pretraining import ObjectiveSettings, OneTraining, SizeSettings
-from onelayer.text.pretraining.text import Batch, Segments
-from onelayer.text.pretraining.vocabulary import CLS_ID, MASK_ID, PAD_ID, SEP_ID, SPECIAL
+from onelayer.settings.models import OneTraining, SizeSettings
+from onelayer.text.pretraining.text import CLS_ID, MASK_ID, PAD_ID, SEP_ID, SPECIAL, Batch, Segments
 
 Arrays = dict[str, np.ndarray]
 Tensors = dict[str, Tensor]
+
+PREDICTED_SHARE = 0.3  # of a text's predictable words; for spans of all words
+SPAN_LENGTH = 3.0  # mean length of BART's spans (words)
+# Of ALBERT's sentence order beside its words. The original has 1, with which nothing is learnt of
+# the order within 600,000 tokens; with 10 words are learnt late.
+SENTENCE_ORDER_WEIGHT = 3.0
+DISCRIMINATOR_WEIGHT = 50.0  # of ELECTRA's discriminator beside its generator
 
 
 def mask_words(
@@ -29,9 +32,9 @@ def mask_words(
 ) -> tuple[np.ndarray, np.ndarray]:
     """What a model reads, and which words it must predict (Devlin et al. 2019, section 3.1).
 
-    Of the chosen words the share `masked` becomes the mask, `other` another word, and the rest
-    stay. `ids` are [rows, words]; `draws`, uniform on [0, 1), [3, rows, words], say which words,
-    what becomes of them, and which other words. Chosen is a `share` of `predictable` pieces' words.
+    Chosen is a `share` of the `predictable` pieces' words; of them `masked` become the mask,
+    `other` another word. `ids` are [rows, words]; `draws`, uniform on [0, 1), [3, rows, words], say
+    which words, what becomes of them, and which other words.
     """
     predicted = predictable[ids] & (draws[0] < share)
     if not predicted.any():  # a loss over nothing is not a number
@@ -48,11 +51,9 @@ def fill_in_spans(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Replace spans by one mask each (Lewis et al. 2020, 'text infilling').
 
-    Span lengths are Poisson; a span of length 0 inserts a mask, unless that makes the text longer
-    than `longest`. All rows of a batch have spans of the same lengths at places of their own, so
-    that they stay equally long. Spans of `mean_length` words cover a `share` of `ids`.
-
-    Returns: what is read, [rows, corrupted words]; the words that spans cover, [rows, words] bool.
+    Spans of Poisson `mean_length` cover a `share` of `ids`; one of length 0 inserts a mask, unless
+    the text grows longer than `longest`. All rows have spans of the same lengths at places of their
+    own. Returns what is read, [rows, corrupted words], and which words spans cover, [rows, words].
     """
     rows, words = ids.shape
     covered = max(1, round(share * words))
@@ -85,31 +86,41 @@ def _asked(read: np.ndarray, predicted: np.ndarray, words: np.ndarray) -> Arrays
     return {"ids": _framed(read), "positions": positions, "labels": words[predicted]}
 
 
-def _logits(head: nn.Module, hidden: Tensor, inputs: Tensors) -> Tensor:
-    """Scores of all pieces at the predicted positions, [predicted, pieces] float32."""
-    return head(hidden.flatten(0, 1)[inputs["positions"]]).float()
-
-
 class Objective:
-    """One family's objective.
+    """BERT (Devlin et al. 2019): masked words; a segment has the same mask in every epoch.
 
-    A family's class has `inputs(text, batch)`, what a batch looks like to the model, as arrays, and
-    `losses(inputs)`, scalars by name, of which training minimises `loss`.
+    The original draws ten masks a segment for forty epochs; here it is one for the three or four
+    epochs that the budget allows. Without next-sentence prediction. Other families change parts.
     """
 
-    special: ClassVar[int] = 2  # pieces added to each segment
-    masks_change: ClassVar[bool] = True  # in every epoch (dynamic masking)
+    special = 2  # pieces added to each segment
+    masks_change = False  # in every epoch (dynamic masking)
     # Shares of the chosen words that become the mask, and another word; the rest stay.
-    hidden_as: ClassVar[tuple[float, float]] = (0.8, 0.1)
+    hidden_as = (0.8, 0.1)
+    architecture: type[PreTrainedModel] = transformers.BertForMaskedLM
+    head = "cls"  # the output layer and what comes before it
     model: nn.Module  # everything that is trained
     saved: PreTrainedModel  # what is published of it
 
-    def __init__(self, predictable, occurrences, settings: ObjectiveSettings, seed: int) -> None:
+    def __init__(self, config, predictable, occurrences, size: SizeSettings, seed: int) -> None:
         """Of each piece, [pieces], whether it may be predicted, and how often it was read."""
-        self.predictable, self.settings, self.seed = predictable, settings, seed
+        self.predictable, self.size, self.seed = predictable, size, seed
         counts = occurrences * predictable + 1.0
         self.log_unigram = torch.from_numpy(np.log(counts / counts.sum())).float()
         self._drawn: tuple = ((), None)
+        self.model = self.saved = self.architecture(config)
+        output = self.saved.get_output_embeddings()
+        if getattr(output, "bias", None) is not None:
+            output.bias.data.copy_(self.log_unigram)
+
+    def inputs(self, text: Segments, batch: Batch) -> Arrays:
+        """`ids`, and `labels` at `positions` of the flattened batch."""
+        return _asked(*self._masked(text, batch)[:3])
+
+    def losses(self, inputs: Tensors) -> Tensors:
+        """`loss`, which training minimises; on held-out text also `below_unigram`."""
+        hidden = self.saved.base_model(input_ids=inputs["ids"]).last_hidden_state
+        return self._predict(self.saved.get_submodule(self.head), hidden, inputs)[0]
 
     def _generator(self, of: str, text: Segments, *when: int) -> np.random.Generator:
         """Random numbers of a training's seed; on held-out text the same in every training."""
@@ -126,54 +137,29 @@ class Objective:
             self._drawn = key, rng.random((3, len(text.ids)), dtype=np.float32)
         places = text.places(batch.rows)
         words, draws = text.ids[places], self._drawn[1][:, places]
-        how = self.predictable, self.settings.predicted_share, *self.hidden_as
+        how = self.predictable, PREDICTED_SHARE, *self.hidden_as
         return *mask_words(words, draws, *how), words, draws[2]
 
-    def _word_losses(self, logits: Tensor, inputs: Tensors, name: str) -> Tensors:
-        """Mean cross-entropy of the predicted words under a name (nats a word).
+    def _predict(self, head, hidden: Tensor, inputs: Tensors) -> tuple[Tensors, Tensor]:
+        """Losses, and scores of all pieces at the predicted positions, [predicted, pieces].
 
-        On held-out text also how far it lies below that of the words' frequencies
-        (`below_unigram`), of words behind a mask: of the others some stand there to be repeated.
+        `loss` is the mean cross-entropy of the predicted words (nats a word), `below_unigram` how
+        far it lies below that of the words' frequencies, of words behind a mask: of the others some
+        stand there to be repeated.
         """
-        losses = {name: cross_entropy(logits, inputs["labels"])}
+        logits = head(hidden.flatten(0, 1)[inputs["positions"]]).float()
+        losses = {"loss": cross_entropy(logits, inputs["labels"])}
         if not self.model.training:
-            hidden = slice(None)
+            masked = slice(None)
             if "written" not in inputs:
-                hidden = inputs["ids"].flatten()[inputs["positions"]] == MASK_ID
+                masked = inputs["ids"].flatten()[inputs["positions"]] == MASK_ID
             surprise = -self.log_unigram.to(logits.device)[inputs["labels"]]
             below = surprise - cross_entropy(logits, inputs["labels"], reduction="none")
-            losses["below_unigram"] = below[hidden].mean()
-        return losses
+            losses["below_unigram"] = below[masked].mean()
+        return losses, logits
 
 
-class MaskedWords(Objective):
-    """BERT (Devlin et al. 2019): masked words; a segment has the same mask in every epoch.
-
-    The original draws ten masks a segment for forty epochs; here it is one for the three or four
-    epochs that the budget allows. Without next-sentence prediction.
-    """
-
-    masks_change = False
-    architecture: ClassVar[type[PreTrainedModel]] = transformers.BertForMaskedLM
-    head: ClassVar[str] = "cls"  # the output layer and what comes before it
-
-    def __init__(self, config: PreTrainedConfig, *words) -> None:
-        super().__init__(*words)
-        self.model = self.saved = self.architecture(config)
-        self.saved.get_output_embeddings().bias.data.copy_(self.log_unigram)
-
-    def inputs(self, text: Segments, batch: Batch) -> Arrays:
-        """`ids`, and `labels` at `positions` of the flattened batch."""
-        return _asked(*self._masked(text, batch)[:3])
-
-    def losses(self, inputs: Tensors) -> Tensors:
-        """`loss`: of the masked words."""
-        hidden = self.saved.base_model(input_ids=inputs["ids"]).last_hidden_state
-        logits = _logits(self.saved.get_submodule(self.head), hidden, inputs)
-        return self._word_losses(logits, inputs, "loss")
-
-
-class MaskedWordsDynamic(MaskedWords):
+class MaskedWordsDynamic(Objective):
     """RoBERTa (Liu et al. 2019): masked words, masked anew in every epoch."""
 
     masks_change = True
@@ -181,7 +167,7 @@ class MaskedWordsDynamic(MaskedWords):
     head = "lm_head"
 
 
-class MaskedWordsAndSentenceOrder(MaskedWords):
+class MaskedWordsAndSentenceOrder(Objective):
     """ALBERT (Lan et al. 2020): masked words, and whether two halves of a text stand in order.
 
     The original masks up to three words in a row; here words are masked one by one.
@@ -190,7 +176,6 @@ class MaskedWordsAndSentenceOrder(MaskedWords):
     special = 3
     masks_change = True
     architecture = transformers.AlbertForPreTraining
-    head = "predictions"
 
     def inputs(self, text: Segments, batch: Batch) -> Arrays:
         """As for BERT, in `[CLS] first [SEP] second [SEP]`; `types`, and which are `swapped`."""
@@ -216,16 +201,10 @@ class MaskedWordsAndSentenceOrder(MaskedWords):
     def losses(self, inputs: Tensors) -> Tensors:
         """`loss`: of the masked words plus that of the order."""
         output = self.saved.albert(input_ids=inputs["ids"], token_type_ids=inputs["types"])
-        logits = _logits(self.saved.get_submodule(self.head), output.last_hidden_state, inputs)
-        words = self._word_losses(logits, inputs, "words_loss")
+        losses, _ = self._predict(self.saved.predictions, output.last_hidden_state, inputs)
         scores = self.saved.sop_classifier(output.pooler_output).float()
-        order = cross_entropy(scores, inputs["swapped"])
-        return {
-            "loss": words["words_loss"] + self.settings.sentence_order_weight * order,
-            **words,
-            "sentence_order_loss": order,
-            "sentence_order_accuracy": (scores.argmax(-1) == inputs["swapped"]).float().mean(),
-        }
+        order = SENTENCE_ORDER_WEIGHT * cross_entropy(scores, inputs["swapped"])
+        return losses | {"loss": losses["loss"] + order}
 
 
 class ReplacedTokens(Objective):
@@ -238,12 +217,13 @@ class ReplacedTokens(Objective):
     nats a word, 2% of the replaced words found).
     """
 
+    masks_change = True
     hidden_as = (0.85, 0.0)
+    architecture = transformers.ElectraForPreTraining
 
     def __init__(self, config: PreTrainedConfig, *words) -> None:
-        super().__init__(*words)
-        self.saved = transformers.ElectraForPreTraining(config)
-        width = self.settings.generator_width
+        super().__init__(config, *words)
+        width = self.size.generator_width
         most = max(1, width * config.num_attention_heads // config.hidden_size)
         heads = next(n for n in range(most, 0, -1) if width % n == 0)
         small = {"hidden_size": width, "num_attention_heads": heads, "intermediate_size": 4 * width}
@@ -264,8 +244,7 @@ class ReplacedTokens(Objective):
         """`loss`: the generator's plus the weighted one of the discriminator."""
         hidden = self.generator.electra(input_ids=inputs["ids"]).last_hidden_state
         head = nn.Sequential(self.generator.generator_predictions, self.generator.generator_lm_head)
-        logits = _logits(head, hidden, inputs)
-        words = self._word_losses(logits, inputs, "words_loss")
+        losses, logits = self._predict(head, hidden, inputs)
         guesses = sample_words(logits.detach(), inputs["draws"])
         ids = inputs["ids"].flatten().scatter(0, inputs["positions"], guesses)
         replaced = torch.zeros(len(ids), device=ids.device)
@@ -274,14 +253,8 @@ class ReplacedTokens(Objective):
         # [CLS] and [SEP], first and last of a row, are never replaced and say nothing.
         rows = len(inputs["ids"])
         scores, replaced = (p.view(rows, -1)[:, 1:-1].flatten() for p in (scores, replaced))
-        replaced_loss = binary_cross_entropy_with_logits(scores, replaced)
-        hits = ((scores > 0) & (replaced > 0)).sum().float()
-        return {
-            "loss": words["words_loss"] + self.settings.discriminator_weight * replaced_loss,
-            **words,
-            "replaced_tokens_loss": replaced_loss,
-            "replaced_tokens_found": hits / replaced.sum(),
-        }
+        found = DISCRIMINATOR_WEIGHT * binary_cross_entropy_with_logits(scores, replaced)
+        return losses | {"loss": losses["loss"] + found}
 
 
 class Denoising(Objective):
@@ -291,18 +264,18 @@ class Denoising(Objective):
     spans. The original's is that of all words, and its sentences stand in random order.
     """
 
+    architecture = transformers.BartForConditionalGeneration
+
     def __init__(self, config: PreTrainedConfig, *words) -> None:
-        super().__init__(*words)
-        self.model = self.saved = transformers.BartForConditionalGeneration(config)
+        super().__init__(config, *words)
         self.saved.final_logits_bias[0].copy_(self.log_unigram)
 
     def inputs(self, text: Segments, batch: Batch) -> Arrays:
         """`ids` with spans hidden, `written` for the decoder, and what it must predict where."""
         words = text.ids[text.places(batch.rows)]
         rng = self._generator("spans", text, batch.epoch, batch.step)
-        share, length = self.settings.predicted_share, self.settings.span_length
         longest = self.saved.config.max_position_embeddings - self.special
-        read, covered = fill_in_spans(words, share, length, longest, rng)
+        read, covered = fill_in_spans(words, PREDICTED_SHARE, SPAN_LENGTH, longest, rng)
         predicted = covered & self.predictable[words]
         if not predicted.any():  # a loss over nothing is not a number
             predicted = covered
@@ -319,12 +292,12 @@ class Denoising(Objective):
         read = encoder(input_ids=inputs["ids"]).last_hidden_state
         how = {"encoder_hidden_states": read, "use_cache": False}
         written = decoder(input_ids=inputs["written"], **how).last_hidden_state
-        logits = _logits(self.saved.lm_head, written, inputs) + self.saved.final_logits_bias
-        return self._word_losses(logits, inputs, "loss")
+        head, bias = self.saved.lm_head, self.saved.final_logits_bias
+        return self._predict(lambda states: head(states) + bias, written, inputs)[0]
 
 
 OBJECTIVES = {
-    "bert": MaskedWords,
+    "bert": Objective,
     "roberta": MaskedWordsDynamic,
     "albert": MaskedWordsAndSentenceOrder,
     "electra": ReplacedTokens,
@@ -336,7 +309,7 @@ def new_objective(settings: OneTraining, predictable, occurrences) -> Objective:
     """A family's objective around a freshly initialised model; as `Objective` has the words."""
     torch.manual_seed(stable_seed("pretraining", settings.family, settings.seed))
     config = _configuration(settings.family, len(predictable), settings.size)
-    words = predictable, occurrences, settings.objective, settings.seed
+    words = predictable, occurrences, settings.size, settings.seed
     return OBJECTIVES[settings.family](config, *words)
 
 

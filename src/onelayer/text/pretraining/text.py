@@ -1,25 +1,90 @@
-"""The training text: articles as segments of word ids, and the batches in which they are read.
+"""The training text: its vocabulary, articles as segments of word ids, and their batches.
 
 Segments never mix articles: what the probe looks for is which words go together in one. Batches
-hold segments of (almost) one length, cut to the shortest, so that nothing is padded.
+hold segments of (almost) one length, cut to the shortest, so that nothing is padded. In the theory
+of Li, Li & Risteski (2023) a document has words of tau topics, and with one topic, as in an
+encyclopedia's article, topics earn no attention: hence `mix_articles`.
 """
 
+import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-from tokenizers import Tokenizer
+from tokenizers import Regex, Tokenizer, normalizers, pre_tokenizers, processors
+from tokenizers.models import WordLevel
 
 from onelayer.errors import OnelayerError
 from onelayer.seeds import generator, stable_seed
+from onelayer.settings.models import InputSettings, TextSettings
 from onelayer.text.corpus.articles import BATCH, tokens
 
+# The order of RoBERTa, which counts positions from the padding's id on.
+CLS, PAD, SEP, UNK, MASK = SPECIAL = ("[CLS]", "[PAD]", "[SEP]", "[UNK]", "[MASK]")
+CLS_ID, PAD_ID, SEP_ID, _, MASK_ID = range(len(SPECIAL))
 # A text, and of each word which of an input's articles (or topics) it is of, if there are several.
 COLUMNS = {"ids": pa.list_(pa.int32()), "held_out": pa.bool_(), "articles": pa.list_(pa.int16())}
+ALIKE = 32  # groups among which articles of about one length are chosen to stand together
+
+
+def build_vocabulary(texts: Iterable[str], settings: TextSettings) -> pd.DataFrame:
+    """The words of a corpus (lower-cased `tokens`), most frequent first, after the special pieces.
+
+    Columns `piece`, `document_share` (of the texts that use it); the row is the piece's id.
+    """
+    documents, occurrences, count = Counter(), Counter(), 0
+    for text in texts:
+        count += 1
+        words = [token.lower() for token in tokens(text)]
+        occurrences.update(words)
+        documents.update(set(words))
+    frequent = [word for word, n in documents.items() if n >= settings.min_documents]
+    if not frequent:
+        most = max(documents.values(), default=0)
+        found = f"no word is used by so many articles, the commonest by {most}"
+        raise OnelayerError(f"pretraining.text.min_documents: {settings.min_documents}; {found}")
+    frequent.sort(key=lambda word: (-occurrences[word], word))
+    pieces = [*SPECIAL, *frequent[: settings.most_words]]
+    shares = [documents[piece] / count for piece in pieces]
+    return pd.DataFrame({"piece": pieces, "document_share": shares})
+
+
+def predictable_pieces(vocabulary: pd.DataFrame, document_share: float) -> np.ndarray:
+    """Words of letters that occur in at most this share of the articles, [pieces] bool."""
+    words = vocabulary["piece"].str.isalpha().to_numpy(dtype=bool)
+    return words & (vocabulary["document_share"] <= document_share).to_numpy()
+
+
+def word_level_tokenizer(pieces: Sequence[str]) -> Tokenizer:
+    """A tokenizer with one piece a word: `[CLS] text [SEP]`, `[CLS] first [SEP] second [SEP]`."""
+    ids = {word: place for place, word in enumerate(pieces)}
+    tokenizer = Tokenizer(WordLevel(ids, unk_token=UNK))
+    tokenizer.add_special_tokens(list(SPECIAL))
+    tokenizer.normalizer = normalizers.Lowercase()
+    word = Regex(r"\w+|[^\w\s]")
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(word, behavior="removed", invert=True)
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[(CLS, CLS_ID), (SEP, SEP_ID)],
+    )
+    return tokenizer
+
+
+def write_tokenizer(tokenizer: Tokenizer, folder: Path) -> None:
+    """Write `tokenizer.json` and the `tokenizer_config.json` that `AutoTokenizer` needs."""
+    tokenizer.save(str(folder / "tokenizer.json"))
+    roles = {"cls": CLS, "bos": CLS, "sep": SEP, "eos": SEP, "pad": PAD, "unk": UNK, "mask": MASK}
+    fields = {"tokenizer_class": "PreTrainedTokenizerFast"}
+    fields |= {f"{role}_token": piece for role, piece in roles.items()}
+    text = json.dumps(fields, indent=1) + "\n"
+    (folder / "tokenizer_config.json").write_text(text, encoding="utf-8")
 
 
 class EncodedArticles(NamedTuple):
@@ -79,9 +144,7 @@ class Segments(NamedTuple):
     name: str  # `training` or `held-out`, under which their masks are drawn
     ids: np.ndarray  # of the words of all segments, without special pieces, [tokens] int64
     starts: np.ndarray  # where each segment starts in `ids`, and the end, [segments + 1]
-    # Where in each segment its second half starts, [segments]: after the sentence end that is
-    # nearest to its middle, or at the middle itself if there is none.
-    middles: np.ndarray
+    middles: np.ndarray  # where its second half starts: at the sentence nearest to the middle
 
     @property
     def lengths(self) -> np.ndarray:
@@ -149,3 +212,83 @@ def plan_batches(
             before = after
         epoch += 1
     return plan
+
+
+def mix_articles(
+    encoded: EncodedArticles, settings: InputSettings, word_probability: np.ndarray | None = None
+) -> Iterator[dict]:
+    """Every article, several in one text, `draws` times in other company; or words of topics.
+
+    Articles of about one length stand together, so that their pieces end together; what is held
+    out stays so. `word_probability` is, for `drawn` words, P(piece | topic), [topics, pieces].
+    Yields `ids`, `held_out`, and of each word which of the text's `articles` (or topics) it is of.
+    """
+    drawn = settings.order == "drawn"
+    if drawn and settings.articles > len(word_probability):
+        found = f"the topic model has {len(word_probability)} topics to draw words from"
+        raise OnelayerError(f"inputs.articles: {settings.articles}; {found}")
+    lengths = np.diff(encoded.starts)
+    for held_out in (False, True):
+        rng = generator("inputs", 0, settings.articles, held_out)
+        times = 1 if held_out else settings.draws
+        # Articles stand in other company each time; words of topics are drawn anew at once.
+        rounds, draws = (1, times) if drawn else (times, 1)
+        places = np.flatnonzero((encoded.held_out == held_out) & (lengths > 0))
+        for _ in range(rounds):
+            for group in _groups(rng.permutation(places), lengths, settings.articles):
+                texts = [encoded.ids[slice(*encoded.starts[a : a + 2])] for a in group]
+                for _ in range(draws):
+                    ids, of = _mix(texts, settings, word_probability, rng)
+                    yield {"ids": ids, "held_out": held_out, "articles": of}
+
+
+def _groups(places: np.ndarray, lengths: np.ndarray, size: int) -> Iterator[np.ndarray]:
+    """Articles that stand together, `size` of about one length; the last group may be smaller."""
+    for first in range(0, len(places), ALIKE * size):
+        alike = places[first : first + ALIKE * size]
+        alike = alike[np.argsort(lengths[alike], kind="stable")]
+        yield from np.split(alike, range(size, len(alike), size))
+
+
+def _mix(texts, settings: InputSettings, word_probability, rng) -> tuple[np.ndarray, np.ndarray]:
+    """Words of one input, and which of its texts (or topics) each is of."""
+    ids, of = np.concatenate(texts), np.repeat(np.arange(len(texts)), list(map(len, texts)))
+    if settings.order == "drawn":  # topics are as likely: the theory's generative model
+        topics, pieces = word_probability.shape
+        chosen = rng.choice(topics, size=settings.articles, replace=False)
+        of = rng.integers(settings.articles, size=len(ids))
+        for place, topic in enumerate(chosen):
+            mine = of == place
+            ids[mine] = rng.choice(pieces, size=int(mine.sum()), p=word_probability[topic])
+        return ids, of
+    turn = np.concatenate([np.arange(len(text)) // settings.piece for text in texts])
+    order = np.lexsort((of, turn))  # pieces of the texts in turn until all have ended
+    if settings.order == "shuffled":
+        order = order[rng.permutation(len(ids))]
+    return ids[order], of[order]
+
+
+def probability_of_pieces(
+    word_probability: np.ndarray, words: Sequence[str], pieces: Sequence[str]
+) -> np.ndarray:
+    """P(piece | topic), [topics, pieces], of those words of a topic model that are pieces."""
+    place = pd.Index(pieces).get_indexer(words)
+    probability = word_probability[:, place >= 0]
+    of_pieces = np.zeros((len(probability), len(pieces)))
+    of_pieces[:, place[place >= 0]] = probability / probability.sum(axis=1, keepdims=True)
+    return of_pieces
+
+
+def input_sample(
+    rows: pa.Table, longest: int, count: int, seed: int
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Some inputs as they are trained on: word ids, and which article each word is of.
+
+    Of each text drawn the first of the equal parts, at most `longest` words, into which it is cut.
+    """
+    order = generator("probed inputs", seed).permutation(len(rows))[:count]
+    inputs = []
+    for row in rows.take(np.sort(order)).to_pylist():
+        size = -(-len(row["ids"]) // -(-len(row["ids"]) // longest))
+        inputs.append((np.array(row["ids"][:size]), np.array(row["articles"][:size])))
+    return inputs

@@ -22,7 +22,7 @@ from onelayer.seeds import generator
 from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
 from onelayer.settings.topic_structure import Way
 from onelayer.text.models.tokenizer import piece_ids
-from onelayer.text.pretraining.vocabulary import CLS_ID, SEP_ID
+from onelayer.text.pretraining.text import CLS_ID, SEP_ID
 from onelayer.topic_structure.wikipedia.measure import (
     ACROSS,
     DRAWN,
