@@ -11,8 +11,7 @@ from onelayer.evidence.figures import DIVERGING, SEQUENTIAL, plt
 from onelayer.evidence.tables import interval, number, tidy
 from onelayer.job import job
 from onelayer.settings.topic_structure_synthetic import AttentionTableSettings
-from onelayer.topic_structure.synthetic.attention import PAIR_CLASSES
-from onelayer.topic_structure.synthetic.data import SPECIAL, START
+from onelayer.topic_structure.synthetic.data import PAIR_CLASSES, SPECIAL, START
 from onelayer.topic_structure.synthetic.summary import over_runs
 
 KEYS = ["variant", "accounting", "optimizer", "learning_rate", "budget", "until"]

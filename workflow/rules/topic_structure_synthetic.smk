@@ -1,6 +1,6 @@
 # Li, Li & Risteski (2023) on synthetic documents: what is solved and trained, and what shows it.
 synthetic = settings.topic_structure.synthetic
-VARIANTS = [variant.name for variant in synthetic.attention.variants]
+VARIANTS = {variant.name: dump(variant) for variant in synthetic.attention.variants}
 
 
 rule solve_topic_theory:
@@ -49,7 +49,8 @@ rule train_topic_attention:
         gpu=gpus(synthetic),
     params:
         settings=lambda w: dump(
-            synthetic.in_common, attention=dump(synthetic.attention.only(w.variant))
+            synthetic.in_common,
+            attention=dump(synthetic.attention) | {"variants": [VARIANTS[w.variant]]},
         ),
         code=code("train_topic_attention"),
     message:

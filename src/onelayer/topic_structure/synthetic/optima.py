@@ -21,7 +21,14 @@ from scipy.linalg import solve, solve_sylvester
 from scipy.optimize import minimize
 
 from onelayer.settings import topic_structure_synthetic as blocks
-from onelayer.topic_structure.synthetic.data import MASK, SPECIAL, CountRows, Vocabulary, draw
+from onelayer.topic_structure.synthetic.data import (
+    MASK,
+    SPECIAL,
+    CountRows,
+    draw,
+    membership,
+    topics_of_ids,
+)
 
 # alpha and beta are looked for between exp(-6) and exp(6). An optimal beta may be 0, and the loss
 # need not depend on one of them: they end at the edge, or where they start.
@@ -84,29 +91,28 @@ def ridge_embedding(moments: Moments, decay: float, d: int | None = None) -> np.
     return W.T @ W
 
 
-def stage_one_optimum(vocabulary: Vocabulary, rows: CountRows) -> np.ndarray:
+def stage_one_optimum(words: blocks.TopicModelSettings, rows: CountRows) -> np.ndarray:
     """W_V of stage 1 for masked documents, with its three block means as entries, [D, D].
 
     The means over same-topic and different-topic pairs of words, and over the [MASK] column.
     """
-    matrix, member = ridge_value(moments(rows), 0.0), vocabulary.membership
-    words = member.sum(1)
-    W = sum((matrix * block).sum() / block.sum() * block for block in pairs(vocabulary))
-    W[:, MASK] = matrix[:, MASK] @ words / words.sum() * words
+    matrix, is_word = ridge_value(moments(rows), 0.0), membership(words).sum(1)
+    W = sum((matrix * block).sum() / block.sum() * block for block in pairs(words))
+    W[:, MASK] = matrix[:, MASK] @ is_word / is_word.sum() * is_word
     return W
 
 
-def pairs(vocabulary: Vocabulary) -> tuple[np.ndarray, np.ndarray]:
+def pairs(words: blocks.TopicModelSettings) -> tuple[np.ndarray, np.ndarray]:
     """Pairs of words of one topic, each word with itself too, and of two topics; [D, D] of 0, 1."""
-    member = vocabulary.membership
+    member = membership(words)
     same = member @ member.T
     return same, member.sum(1)[:, None] * member.sum(1) - same
 
 
-def gap(vocabulary: Vocabulary, matrix: np.ndarray) -> np.ndarray:
+def gap(words: blocks.TopicModelSettings, matrix: np.ndarray) -> np.ndarray:
     """Mean over same-topic pairs of words minus mean over different topics, of [..., D, D]."""
     matrix = np.asarray(matrix, dtype=np.float64)
-    within, across = ((matrix * p).sum((-1, -2)) / p.sum() for p in pairs(vocabulary))
+    within, across = ((matrix * p).sum((-1, -2)) / p.sum() for p in pairs(words))
     return within - across
 
 
@@ -145,19 +151,17 @@ class TiedLoss:
     are attended to. W_V, [D, D], is constant on blocks: `stage_one_optimum`.
     """
 
-    def __init__(self, vocabulary: Vocabulary, rows: CountRows, W_V: np.ndarray) -> None:
+    def __init__(self, words: blocks.TopicModelSettings, rows: CountRows, W_V: np.ndarray) -> None:
         shows_word = rows.query >= SPECIAL
         keys = rows.keys[rows.document[shows_word]].astype(np.float64)
         query, targets = rows.query[shows_word], rows.targets[shows_word].astype(np.float64)
-        row, self.v = np.arange(len(query)), vocabulary.v
-        masses = keys @ vocabulary.membership  # [rows, T]
-        self.targets = targets @ vocabulary.membership
-        self.weight = targets.sum(1)
-        topic = vocabulary.topic[query]
+        row, member, topic = np.arange(len(query)), membership(words), topics_of_ids(words)[query]
+        masses = keys @ member  # [rows, T]
+        self.v, self.targets, self.weight = words.v, targets @ member, targets.sum(1)
         self.same_word = keys[row, query]
         self.same = masses[row, topic] - self.same_word
         self.total = keys.sum(1)
-        first = SPECIAL + vocabulary.v * np.arange(vocabulary.T)
+        first = SPECIAL + words.v * np.arange(words.T)
         block = W_V[np.ix_(first, first)]  # [T of the output, T of the key]
         mask_part = np.outer(keys[:, MASK], W_V[first, MASK])
         self.plain = masses @ block.T + mask_part  # alpha = beta = 1
@@ -177,44 +181,33 @@ class TiedLoss:
         return loss.sum() / n, gradient / n
 
 
-def optimal_attention(vocabulary: Vocabulary, rows: CountRows) -> dict[str, float]:
+def optimal_attention(words: blocks.TopicModelSettings, rows: CountRows) -> dict[str, float]:
     """`alpha` and `beta` of the least `TiedLoss`, by L-BFGS in their logarithms, and `ratio`."""
-    loss = TiedLoss(vocabulary, rows, stage_one_optimum(vocabulary, rows))
+    loss, v = TiedLoss(words, rows, stage_one_optimum(words, rows)), words.v
     how = {"method": "L-BFGS-B", "bounds": [(-MOST, MOST)] * 2}
     least = minimize(loss, np.zeros(2), jac=True, options={"ftol": 1e-14, "gtol": 1e-10}, **how)
     alpha, beta = map(float, np.exp(least.x))
-    v = vocabulary.v
     return {"alpha": alpha, "beta": beta, "ratio": (v - 1) / v * alpha + beta / v}
 
 
 def optimal_ratios(
-    words: blocks.TopicModelSettings,
-    block: blocks.StageTwoSettings,
-    over_T: blocks.RatioOverTSettings,
-    progress: Callable[..., Iterable] = iter,
+    settings: blocks.TopicTheorySettings, progress: Callable[..., Iterable] = iter
 ) -> pd.DataFrame:
     """The optimal same-topic ratio over tau, in short and long documents, and over T.
-
-    Over T exactly the proportion p_m of the words is selected.
 
     Returns:
         Rows `documents` (short, long or over T), `T`, `tau`, `seed`, `alpha`, `beta`, `ratio`.
     """
-    chosen = words.model_copy(update={"selection": "proportion"})
-    # what documents are called here and in their seeds; words, how many documents, their lengths
-    kinds = {
-        "short": ("stage two short", words, block.documents, block.N),
-        "long": ("stage two long", words, block.documents_long, block.N_long),
-        "over T": ("over T", chosen, over_T.documents, over_T.N),
-    }
-    points = [
-        *itertools.product(("short", "long"), [words.T], block.taus, range(block.seeds)),
-        *itertools.product(["over T"], over_T.T, over_T.taus, range(over_T.seeds)),
-    ]
+    points = []
+    for key in ("stage_two_short", "stage_two_long", "ratio_over_T"):
+        block, use = getattr(settings, key), key.removeprefix("ratio_").replace("_", " ")
+        grid = itertools.product(block.T or [settings.model.T], block.taus, range(block.seeds))
+        points += [(use, block, *point) for point in grid]
     results = []
-    for kind, T, tau, seed in progress(points):
-        use, model, documents, N = kinds[kind]
-        rows = draw(model.model_copy(update={"T": T}), documents, N, use, tau=tau, seed=seed)
-        keys = {"documents": kind, "T": T, "tau": tau, "seed": seed}
-        results.append(keys | optimal_attention(Vocabulary(T, words.v), rows))
+    for use, block, T, tau, seed in progress(points):
+        chosen = {"selection": "proportion"} if use == "over T" else {}
+        words = settings.model.model_copy(update={"T": T} | chosen)
+        keys = {"documents": use.removeprefix("stage two "), "T": T, "tau": tau, "seed": seed}
+        rows = draw(words, block.documents, block.N, use, tau=tau, seed=seed)
+        results.append(keys | optimal_attention(words, rows))
     return pd.DataFrame(results)
