@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.colors import LogNorm
 from scipy.special import softmax
 
-from onelayer.evidence.figures import DIVERGING, SEQUENTIAL, plt
+from onelayer.evidence.figures import DIVERGING, MIDDLE, SEQUENTIAL, plt
 from onelayer.evidence.tables import interval, number, tidy
 from onelayer.job import job
 from onelayer.settings.topic_structure_synthetic import AttentionTableSettings
@@ -18,10 +18,6 @@ KEYS = ["variant", "accounting", "optimizer", "learning_rate", "budget", "until"
 RATIO = "topic_to_different_ratio"
 UNMOVED = 0.01  # all weights this close to uniform attention, as a share of it: stood still
 OPTIMIZERS = {"adam": "Adam", "sgd": "SGD"}
-SMALL = 4.2  # inches, with large letters: they stay readable where the figure is small
-plt.rc("axes", titlesize=10, labelsize=10)
-plt.rc(("xtick", "ytick"), labelsize=10)
-plt.rc("figure", titlesize=11, labelsize=10)
 NOTES = [
     "Mean attention weight from one position to another over all ordered pairs of positions that "
     "hold words, each with itself too, on fresh unmasked documents, all cut to as many tokens.",
@@ -85,7 +81,9 @@ def for_readers(table: pd.DataFrame) -> pd.DataFrame:
 def draw(matrices: Mapping[str, Mapping[str, np.ndarray]], v: int) -> plt.Figure:
     """W_K^T W_Q between words, and attention on one document over uniform, a row per variant."""
     shown = [n for n in matrices if n in ("one_hot", "frozen_value")] or list(matrices)[:1]
-    figure, axes = plt.subplots(len(shown), 2, squeeze=False, figsize=(SMALL, 2.1 * len(shown) + 1))
+    figure, axes = plt.subplots(
+        len(shown), 2, squeeze=False, figsize=(MIDDLE, 2.1 * len(shown) + 1)
+    )
     for (left, right), name in zip(axes, shown, strict=True):
         of = matrices[name]
         words = of["weights"][SPECIAL:, SPECIAL:]

@@ -6,17 +6,13 @@ import numpy as np
 import pandas as pd
 from matplotlib.colors import LogNorm
 
-from onelayer.evidence.figures import DIVERGING, PALETTE, despine, plain, plt
+from onelayer.evidence.figures import DIVERGING, MIDDLE, PALETTE, despine, plain, plt
 from onelayer.evidence.tables import interval, number, tidy
 from onelayer.job import job
 from onelayer.settings.topic_structure_synthetic import TwoStageSettings
 from onelayer.topic_structure.synthetic.summary import stage_rows, stage_times
 
 KEYS = ["studied", "setting", "loss", "optimizer", "masked", "learning_rate", "noise"]
-SMALL = 4.2  # inches, with letters of one size: they stay readable where the figure is small
-plt.rc("axes", titlesize=10, labelsize=10)
-plt.rc(("xtick", "ytick"), labelsize=10)
-plt.rc("figure", titlesize=11, labelsize=10)
 # Colour and line of each; W_K and W_Q often lie on each other.
 NORMS = {"W_V": (PALETTE[0], "-"), "W_K": (PALETTE[1], "-"), "W_Q": (PALETTE[2], "--")}
 CELLS = """a cell: $t_{KQ} / t_V$, red above 1: two stages;
@@ -62,7 +58,7 @@ def draw(norms: pd.DataFrame, block: TwoStageSettings, published: pd.Series) -> 
     settings = [one for one in block.trainings if not one.is_map]
     maps = [one for one in block.trainings if one.is_map]
     above, below = (1.6 * -(-len(of) // 2) + 0.6 for of in (settings, maps))
-    figure = plt.figure(figsize=(SMALL, above + below))
+    figure = plt.figure(figsize=(MIDDLE, above + below))
     top, bottom = figure.subfigures(2, 1, height_ratios=[above, below])
     in_order = 0  # settings
     for one, axis in zip(settings, panels(top, settings, sharex=True), strict=True):

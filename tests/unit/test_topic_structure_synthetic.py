@@ -195,15 +195,10 @@ def test_a_run_is_the_same_whatever_else_is_trained() -> None:
 
 
 def attention_block(variant: dict, **changes: object) -> AttentionTableSettings:
-    known = {
-        "name": "a",
-        "embedding": "one_hot",
-        "optimizers": [{"optimizer": "sgd", "learning_rate": 1}],
-        "released": True,
-    }
-    common = {"N": (50, 60), "documents": 60, "concentration": 0.1, "steps": 12, "seeds": 3}
-    common |= {"released_epochs": 8, "released_seeds": {"sgd": 2}, "evaluated_documents": 20}
-    common |= {"evaluated_tokens": 40}
+    known = {"name": "a", "embedding": "one_hot", "rates": {"sgd": [1]}, "released": True}
+    common = {"N": (50, 60), "documents": 60, "concentration": 0.1, "steps": 12}
+    common |= {"seeds": {"adam": 2, "sgd": 3}, "released_epochs": 8, "released_seeds": {"sgd": 2}}
+    common |= {"evaluated_documents": 20, "evaluated_tokens": 40}
     return AttentionTableSettings(variants=[known | variant], **common | changes)
 
 
@@ -219,13 +214,11 @@ def test_the_first_seeds_go_on_to_the_released_budget_and_pass_the_tables() -> N
     np.testing.assert_allclose(both[0]["same_topic"], both[1]["same_topic"], rtol=1e-4)
 
 
-def test_an_optimizer_may_have_seeds_of_its_own() -> None:
-    rows = [{"optimizer": "sgd", "learning_rate": rate} for rate in (0.5, 1)]
-    rows[0]["seeds"] = 2
-    averages, _ = attention.topic_attention(
-        BASE, attention_block({"optimizers": rows, "released": False})
-    )
-    assert averages.groupby("learning_rate")["seed"].nunique().to_dict() == {0.5: 2, 1: 3}
+def test_an_optimizer_has_seeds_of_its_own() -> None:
+    variant = {"rates": {"sgd": [0.5, 1], "adam": [0.01]}, "released": False}
+    averages, _ = attention.topic_attention(BASE, attention_block(variant))
+    by = averages.groupby(["optimizer", "learning_rate"])["seed"].nunique()
+    assert by.to_dict() == {("adam", 0.01): 2, ("sgd", 0.5): 3, ("sgd", 1): 3}
 
 
 def test_uniform_attention_is_one_over_the_length_in_every_pair_class() -> None:
@@ -247,7 +240,7 @@ def test_a_variant_is_measured_on_documents_framed_as_it_is_trained() -> None:
 
 def test_adam_attends_to_the_topic_once_values_are_frozen_at_their_optimum() -> None:
     block = {"embedding": "one_hot", "frozen_value": True, "loss": "squared"}
-    block |= {"optimizers": [{"optimizer": "adam", "learning_rate": 0.02}]}
+    block |= {"rates": {"adam": [0.02]}}
     settings = attention_block(block, N=(100, 150), documents=400, steps=80, evaluated_tokens=100)
     averages, _ = attention.topic_attention(BASE.model_copy(update={"model": WORDS}), settings)
     own = averages[averages["accounting"] == "correct"]

@@ -88,14 +88,6 @@ class RatioSettings(DocumentSettings):
     seeds: Several  # draws of documents
 
 
-class OptimizerSettings(Block):
-    """An optimiser and its learning rate."""
-
-    optimizer: OptimizerKind
-    learning_rate: Positive
-    seeds: Several | None = None  # where they are not `attention.seeds`
-
-
 class AttentionVariant(Block):
     """One way to train the attention of the published table."""
 
@@ -106,7 +98,7 @@ class AttentionVariant(Block):
     masked_attended: bool = True
     frozen_value: bool = False  # W_V stays at the optimum of stage 1
     loss: LossKind = "cross_entropy"
-    optimizers: list[OptimizerSettings] = Field(min_length=1)  # rows of the table
+    rates: dict[OptimizerKind, list[Positive]] = Field(min_length=1)  # rows of the table
     released: bool = False  # the first runs go on to the released budget
 
 
@@ -116,7 +108,7 @@ class AttentionTableSettings(DocumentSettings):
     concentration: Positive  # of the Dirichlet distribution of topic weights
     variants: Annotated[list[AttentionVariant], each_once("name")] = Field(min_length=1)
     steps: Count
-    seeds: Several  # runs of each row
+    seeds: dict[OptimizerKind, Several]  # runs of each row
     released_epochs: Count  # passes over the documents in the authors' released configuration
     released_seeds: dict[OptimizerKind, Count]  # runs of each row that go on to them
     evaluated_documents: Count  # fresh and unmasked; attention is averaged on them

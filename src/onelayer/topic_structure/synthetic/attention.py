@@ -4,6 +4,8 @@ The classes: same word; same topic, different word; different topics. Averages a
 pairs of positions that hold words, each with itself too.
 """
 
+import itertools
+
 import numpy as np
 import pandas as pd
 
@@ -99,10 +101,10 @@ def topic_attention(
     weights = data.topic_weights(rng, words.T, block.evaluated_documents, None, block.concentration)
     fresh = data.draw_documents(rng, words.v, weights, block.N, not attended)
     groups = {True: [], False: []}  # go on to the released budget
-    for one in sorted(variant.optimizers, key=lambda one: one.optimizer):
-        longer = block.released_seeds.get(one.optimizer, 0) if variant.released else 0
-        for seed in range(one.seeds or block.seeds):
-            groups[seed < longer].append(Run(seed, one.optimizer, one.learning_rate))
+    for optimizer, rates in sorted(variant.rates.items()):
+        longer = block.released_seeds.get(optimizer, 0) if variant.released else 0
+        for rate, seed in itertools.product(rates, range(block.seeds[optimizer])):
+            groups[seed < longer].append(Run(seed, optimizer, rate))
     parts, kept = [], {"document": fresh[0, : block.evaluated_tokens]}
     for longer, runs in groups.items():
         if not runs:
