@@ -162,7 +162,7 @@ def topic_structure(share: float) -> list[Way]:
     from onelayer.topic_structure.synthetic import data, train
     from tests.oracle.topic_structure_synthetic import BertStyle
 
-    base = settings().topic_structure.synthetic.in_common
+    base = settings().topic_structure.synthetic
     base, steps = base.model_copy(update={"batch": 40, "chunk": 20}), max(1, round(4 * share)) * 10
     rng, D = np.random.default_rng(0), data.SPECIAL + base.model.T * base.model.v
     weights = rng.dirichlet(np.full(base.model.T, 0.1), 2000)

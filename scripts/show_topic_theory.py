@@ -1,6 +1,6 @@
 """Tables of the theorems: the gap of W_V and E under uniform attention, the attention of stage 2.
 
-With heat maps of both matrices, and the ratio of attention against tau and T.
+With heat maps of both matrices, and the ratio of attention against tau.
 """
 
 import math
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from onelayer.evidence.figures import DIVERGING, MARKERS, MIDDLE, PALETTE, despine, plt
+from onelayer.evidence.figures import COLUMN, DIVERGING, MARKERS, MIDDLE, PALETTE, despine, plt
 from onelayer.evidence.intervals import mean
 from onelayer.evidence.tables import interval, number, tidy
 from onelayer.job import job
@@ -160,37 +160,24 @@ def ratios_for_readers(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw_ratios(ratios: pd.DataFrame) -> plt.Figure:
-    """The ratio against tau, by kind of documents and by T, with the theorem's bounds fitted."""
-    figure, (left, right) = plt.subplots(1, 2, figsize=(MIDDLE, 4.1))
-    own, over_T = ratios[ratios["documents"] != "over T"], ratios[ratios["documents"] == "over T"]
-    T, taus = own["T"].iloc[0], np.sort(own["tau"].unique())
+    """The ratio against tau in short and long documents, with the theorem's band fitted."""
+    figure, axis = plt.subplots(figsize=(COLUMN, 3.4))
+    own = ratios[ratios["documents"] != "over T"]
     means = own.groupby(["documents", "tau"], as_index=False)["ratio"].mean()
     below, most = (means["ratio"] / means["tau"]).min(), means["ratio"].max()
+    T, taus = own["T"].iloc[0], np.sort(own["tau"].unique())
     band = f"theorem, fitted:\n{below:.2f} τ to {most / T:.2f} T"
-    left.fill_between(taus, below * taus, most, color="0.9", linewidth=0, label=band)
-    left.set(ylim=(0, None), ylabel="weight of same / different topic", title=f"T = {T}")
-    means = over_T.groupby(POINT, as_index=False)["ratio"].mean()
-    taus = np.sort(means["tau"].unique())
-    for least, style, named in ((1, ":", ""), (2, "--", ", τ > 1")):
-        slope = (means["ratio"] / means["tau"])[means["tau"] >= least].min()
-        label = f"{slope:.2f} τ: below all{named}"
-        right.plot(taus, slope * taus, style, color="0.45", linewidth=1, label=label)
-    right.set(xscale="log", yscale="log", title="over T")
-    right.set_yticks([1, 3, 10, 30, 100], ["1", "3", "10", "30", "100"])
-    panels = (left, own, "documents", "{} documents"), (right, over_T, "T", "T = {}")
-    for axis, points, by, named in panels:
-        for place, (value, part) in enumerate(points.groupby(by, sort=False)):
-            of = part.groupby("tau")["ratio"].agg(["mean", "std"]).fillna(0)
-            style = {"marker": MARKERS[place], "color": PALETTE[place], "capsize": 3}
-            axis.errorbar(of.index, of["mean"], of["std"], label=named.format(value), **style)
-        axis.set_xticks(taus := np.sort(points["tau"].unique()), map(str, taus))
-        axis.minorticks_off()
-        axis.axhline(1, color="0.5", linewidth=0.8, zorder=0)
-        axis.set_xlabel("topics in a document, τ")
-        axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2))
-        despine(axis)
-    title = "Optimal attention to the same topic, by topics in a document"
-    figure.suptitle(f"{title}\n(bars: standard deviation over draws)", fontsize=10)
+    axis.fill_between(taus, below * taus, most, color="0.9", linewidth=0, label=band)
+    for place, (kind, part) in enumerate(own.groupby("documents", sort=False)):
+        of = part.groupby("tau")["ratio"].agg(["mean", "std"]).fillna(0)
+        style = {"marker": MARKERS[place], "color": PALETTE[place], "capsize": 3}
+        axis.errorbar(of.index, of["mean"], of["std"], label=f"{kind} documents", **style)
+    axis.axhline(1, color="0.5", linewidth=0.8, zorder=0)
+    axis.set(ylim=(0, None), ylabel="weight of same / different topic")
+    axis.set(xticks=taus, xlabel=f"topics in a document, τ, of T = {T}")
+    axis.set_title("Optimal attention to the same topic\n(bars: standard deviation over draws)")
+    axis.legend(loc="lower right")
+    despine(axis)
     return figure
 
 

@@ -182,7 +182,7 @@ def test_tied_attention_equals_the_sequence_model_with_tied_scores(tau) -> None:
     shown, selected = data.mask_documents(rng, tokens, WORDS)
     rows = data.count_rows(D, tokens, shown, selected)
     W_V = optima.stage_one_optimum(WORDS, rows)
-    loss = optima.TiedLoss(WORDS, rows, W_V)
+    loss = optima.tied_loss(WORDS, rows, W_V)
     logs = np.array([0.7, -0.4])
     value, gradient = loss(logs)
     topic, total, n = data.topics_of_ids(WORDS), 0.0, 0
@@ -209,7 +209,7 @@ def test_the_embeddings_optimum_is_where_gradient_descent_ends() -> None:
     rows = data.count_rows(D, tokens, shown, selected)
     moments, decay = optima.moments(rows), 1e-2
     E = optima.ridge_embedding(moments, decay)
-    xx, xy = torch.from_numpy(moments.xx), torch.from_numpy(moments.xy)
+    xx, xy = map(torch.from_numpy, moments)
     W = torch.eye(D, dtype=torch.float64, requires_grad=True)
     optimizer = torch.optim.SGD([W], lr=2.0)
     for _ in range(3000):

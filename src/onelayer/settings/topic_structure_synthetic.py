@@ -169,11 +169,6 @@ class SyntheticSettings(TopicTheorySettings):
     attention: AttentionTableSettings
     two_stages: TwoStageSettings
 
-    @property
-    def in_common(self) -> SyntheticTraining:
-        """What all trainings have in common."""
-        return SyntheticTraining(**{n: getattr(self, n) for n in SyntheticTraining.model_fields})
-
     @pydantic.model_validator(mode="after")
     def _fits(self) -> "SyntheticSettings":
         for key in ("theory", "components", "attention", "two_stages"):

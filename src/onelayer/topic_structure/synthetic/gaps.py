@@ -41,7 +41,7 @@ def uniform_attention(
         decays, expected = theory.weight_decays, optima.theory_gap(words)
         if masked == "hidden":
             visible = float(rows.keys[:, SPECIAL:].sum(axis=1).mean())
-            decays, expected = [0.0], optima.theory_gap_hidden(words.v, visible)
+            decays, expected = [0.0], optima.theory_gap(words, visible)
         moments = optima.moments(rows)
         for parameter, (embedding, only, optimum, observe) in ALONE.items():
             runs = [Run(0, "optimum", math.nan, decay) for decay in decays]

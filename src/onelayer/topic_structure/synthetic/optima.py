@@ -13,7 +13,6 @@ no topic and are not affected. 'Stage 2 result': at the optimum (v-1)/v alpha + 
 
 import itertools
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -35,18 +34,18 @@ from onelayer.topic_structure.synthetic.data import (
 MOST = 6.0
 
 
-class Moments(NamedTuple):
-    """Means over masked positions: x the document's key shares, y the masked word, one-hot."""
-
-    xx: np.ndarray  # mean of x x^T, float64 [D, D]
-    xy: np.ndarray  # mean of x y^T, float64 [D, D], entry [key, word]
+Moments = tuple[np.ndarray, np.ndarray]
+Loss = Callable[[np.ndarray], tuple[float, np.ndarray]]  # at (log alpha, log beta)
 
 
 def moments(rows: CountRows) -> Moments:
-    """Moments of masked documents, each weighted by its masked positions."""
+    """Means of x x^T and x y^T over masked positions, float64 [D, D] each.
+
+    x are the document's key shares, y is the masked word, one-hot.
+    """
     x, y = rows.averages()
     weight = y.sum(axis=1)
-    return Moments((x * weight[:, None]).T @ x / weight.sum(), x.T @ y / weight.sum())
+    return (x * weight[:, None]).T @ x / weight.sum(), x.T @ y / weight.sum()
 
 
 def ridge_value(moments: Moments, decay: float) -> np.ndarray:
@@ -54,9 +53,10 @@ def ridge_value(moments: Moments, decay: float) -> np.ndarray:
 
     `decay` is weight decay as PyTorch's SGD means it; 0 gives the optimum of least norm.
     """
+    xx, xy = moments
     if decay == 0:
-        return np.linalg.lstsq(moments.xx, moments.xy, rcond=1e-10)[0].T
-    return solve(moments.xx + decay / 2 * np.eye(len(moments.xx)), moments.xy, assume_a="pos").T
+        return np.linalg.lstsq(xx, xy, rcond=1e-10)[0].T
+    return solve(xx + decay / 2 * np.eye(len(xx)), xy, assume_a="pos").T
 
 
 def ridge_embedding(moments: Moments, decay: float, d: int | None = None) -> np.ndarray:
@@ -116,20 +116,20 @@ def gap(words: blocks.TopicModelSettings, matrix: np.ndarray) -> np.ndarray:
     return within - across
 
 
-def theory_gap(words: blocks.TopicModelSettings) -> float:
-    """Both theorems' gap, 1 / (v (1 - (1 - p_c) p_m)): long documents, masked words are keys."""
+def theory_gap(words: blocks.TopicModelSettings, visible: float | None = None) -> float:
+    """Both theorems' gap: long documents, masked words are keys.
+
+    Or, where masked words are none, with so many `visible` words on average, beside START and END.
+    """
+    if visible is not None:
+        return (visible + 2) / visible / words.v
     return 1 / (words.v * (1 - (1 - words.p_c) * words.p_m))
 
 
-def theory_gap_hidden(v: int, visible: float) -> float:
-    """The gap where so many words are keys, on average, with START and END, but no masked ones."""
-    return (visible + 2) / visible / v
-
-
 def gap_at_length(words: blocks.TopicModelSettings, tau: int, N: int) -> float:
-    """The exact gap of the optimal W_V for documents of N words and tau topics.
+    """The exact gap of the optimal W_V for N words and tau topics, the proportion p_m selected.
 
-    The proportion p_m of the words is selected. Symmetry makes each contrast a of topics an
+    Symmetry makes each contrast a of topics an
     eigenvector of E[x x^T] and of E[x y^T]. So W_V scales it by E[(a x)(a y)] / E[(a x)^2], masked
     words being keys.
     """
@@ -144,46 +144,42 @@ def gap_at_length(words: blocks.TopicModelSettings, tau: int, N: int) -> float:
     return products * N / squares / words.v
 
 
-class TiedLoss:
-    """Squared loss of tied attention over masked documents, with its gradient.
+def tied_loss(words: blocks.TopicModelSettings, rows: CountRows, W_V: np.ndarray) -> Loss:
+    """Squared loss of tied attention over masked documents, and its gradient.
 
     The output for a word depends on its topic alone, so a row is T topic masses. Masked positions
     are attended to. W_V, [D, D], is constant on blocks: `stage_one_optimum`.
     """
+    shows_word = rows.query >= SPECIAL
+    keys = rows.keys[rows.document[shows_word]].astype(np.float64)
+    query, targets = rows.query[shows_word], rows.targets[shows_word].astype(np.float64)
+    v, member, topic = words.v, membership(words), topics_of_ids(words)[query]
+    row, total = np.arange(len(query)), keys.sum(1)
+    weight, targets, masses = targets.sum(1), targets @ member, keys @ member  # [rows, T]
+    same_word = keys[row, query]
+    same = masses[row, topic] - same_word
+    first = SPECIAL + v * np.arange(words.T)
+    block = W_V[np.ix_(first, first)]  # [T of the output, T of the key]
+    plain = masses @ block.T + np.outer(keys[:, MASK], W_V[first, MASK])  # alpha = beta = 1
+    column = block.T[topic]  # what one more unit of the query's topic adds
 
-    def __init__(self, words: blocks.TopicModelSettings, rows: CountRows, W_V: np.ndarray) -> None:
-        shows_word = rows.query >= SPECIAL
-        keys = rows.keys[rows.document[shows_word]].astype(np.float64)
-        query, targets = rows.query[shows_word], rows.targets[shows_word].astype(np.float64)
-        row, member, topic = np.arange(len(query)), membership(words), topics_of_ids(words)[query]
-        masses = keys @ member  # [rows, T]
-        self.v, self.targets, self.weight = words.v, targets @ member, targets.sum(1)
-        self.same_word = keys[row, query]
-        self.same = masses[row, topic] - self.same_word
-        self.total = keys.sum(1)
-        first = SPECIAL + words.v * np.arange(words.T)
-        block = W_V[np.ix_(first, first)]  # [T of the output, T of the key]
-        mask_part = np.outer(keys[:, MASK], W_V[first, MASK])
-        self.plain = masses @ block.T + mask_part  # alpha = beta = 1
-        self.column = block.T[topic]  # what one more unit of the query's topic adds
-
-    def __call__(self, logs: np.ndarray) -> tuple[float, np.ndarray]:
-        """Loss and gradient at (log alpha, log beta)."""
+    def loss(logs: np.ndarray) -> tuple[float, np.ndarray]:
         alpha, beta = np.exp(logs)
-        more = (alpha - 1) * self.same + (beta - 1) * self.same_word
-        Z = self.total + more
-        f = (self.plain + more[:, None] * self.column) / Z[:, None]
-        residual = 2 * (self.weight[:, None] * self.v * f - self.targets)
-        loss = self.weight * (self.v * (f * f).sum(1) + 1) - 2 * (self.targets * f).sum(1)
-        slope = (residual * (self.column - f)).sum(1) / Z  # d loss / d more
-        n = self.weight.sum()
-        gradient = np.array([alpha * (slope @ self.same), beta * (slope @ self.same_word)])
-        return loss.sum() / n, gradient / n
+        more = (alpha - 1) * same + (beta - 1) * same_word
+        Z = total + more
+        f = (plain + more[:, None] * column) / Z[:, None]
+        residual = 2 * (weight[:, None] * v * f - targets)
+        value = weight * (v * (f * f).sum(1) + 1) - 2 * (targets * f).sum(1)
+        slope = (residual * (column - f)).sum(1) / Z  # d value / d more
+        gradient = np.array([alpha * (slope @ same), beta * (slope @ same_word)])
+        return value.sum() / weight.sum(), gradient / weight.sum()
+
+    return loss
 
 
 def optimal_attention(words: blocks.TopicModelSettings, rows: CountRows) -> dict[str, float]:
-    """`alpha` and `beta` of the least `TiedLoss`, by L-BFGS in their logarithms, and `ratio`."""
-    loss, v = TiedLoss(words, rows, stage_one_optimum(words, rows)), words.v
+    """`alpha` and `beta` of the least `tied_loss`, by L-BFGS in their logarithms, and `ratio`."""
+    loss, v = tied_loss(words, rows, stage_one_optimum(words, rows)), words.v
     how = {"method": "L-BFGS-B", "bounds": [(-MOST, MOST)] * 2}
     least = minimize(loss, np.zeros(2), jac=True, options={"ftol": 1e-14, "gtol": 1e-10}, **how)
     alpha, beta = map(float, np.exp(least.x))
