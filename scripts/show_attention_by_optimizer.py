@@ -31,18 +31,13 @@ NOTES = [
 ]
 
 
-def ratio_of(weights: pd.DataFrame) -> pd.Series:
-    """Attention to the same topic (another word) over that to different topics."""
-    return weights["same_topic"] / weights["different_topic"]
-
-
 def rows_of(
     averages: pd.DataFrame, block: AttentionTableSettings, published: pd.DataFrame
 ) -> Iterator[dict]:
     """Average attention by pair class, its deviation over runs, and same / different topic."""
     published = published.rename(columns={f"{name}_mean": name for name in PAIR_CLASSES})
     published["optimizer"] = published["optimizer"].str.lower()
-    published[RATIO] = ratio_of(published)
+    published[RATIO] = published["same_topic"] / published["different_topic"]
     printed = published.set_index(["optimizer", "learning_rate"]).to_dict("index")
     unpublished = {variant.name for variant in block.variants if variant.frozen_value}
     averages = averages.assign(until=averages["step"].astype(str) + " steps")
@@ -52,7 +47,8 @@ def rows_of(
         at_uniform = (weights * block.evaluated_tokens - 1).abs() <= UNMOVED
         still = {"state": "not reached"} if at_uniform.all(axis=1).any() else {}
         theirs = {} if keys["variant"] in unpublished else printed.get(key[2:4], {})
-        for name, values in weights.assign(**{RATIO: ratio_of(weights)}).items():
+        ratio = {RATIO: weights["same_topic"] / weights["different_topic"]}
+        for name, values in weights.assign(**ratio).items():
             row = keys | {"quantity": name, "published": theirs.get(name)}
             yield row | over_runs(values) | still
             if name != RATIO:
@@ -93,9 +89,7 @@ def draw(matrices: Mapping[str, Mapping[str, np.ndarray]], v: int) -> plt.Figure
         tokens = np.sort(of["document"][~framed])
         keys = np.append(tokens, of["document"][framed])
         shares = softmax(of["S"][np.ix_(tokens, keys)], axis=1)[:, : len(tokens)] * len(keys)
-        image = right.imshow(
-            shares, cmap=SEQUENTIAL, norm=LogNorm(0.1, 10), interpolation="nearest"
-        )
+        image = right.imshow(shares, SEQUENTIAL, LogNorm(0.1, 10), interpolation="nearest")
         for edge in np.flatnonzero(np.diff((tokens - SPECIAL) // v)) + 0.5:
             right.axhline(edge, color="white", linewidth=0.6)
             right.axvline(edge, color="white", linewidth=0.6)

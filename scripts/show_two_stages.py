@@ -86,13 +86,12 @@ def draw(norms: pd.DataFrame, block: TwoStageSettings, published: pd.Series) -> 
 def panels(figure: plt.Figure, drawn: list, **shared: bool) -> np.ndarray:
     """Axes in two columns, each titled with the name of what is drawn."""
     axes = figure.subplots(max(1, -(-len(drawn) // 2)), 2, squeeze=False, **shared).ravel()
+    for axis in axes[len(drawn) :]:
+        axis.remove()
     for one, axis in zip(drawn, axes, strict=False):
         name = plain(one.name).replace("noise ", "noise\N{NO-BREAK SPACE}")
         axis.set_title(fill(name, 22))
-    for axis in axes[len(drawn) :]:
-        axis.remove()
-    for axis in axes[: len(drawn)][-2:]:
-        axis.tick_params(labelbottom=True)
+        axis.tick_params(labelbottom=one in drawn[-2:] or not shared)
     return axes[: len(drawn)]
 
 

@@ -40,8 +40,6 @@ rule train_topic_attention:
         "results/logs/train_topic_attention/{variant}.log",
     benchmark:
         "results/benchmarks/train_topic_attention/{variant}.tsv"
-    wildcard_constraints:
-        variant="|".join(VARIANTS),
     priority: 1
     conda:
         "../../envs/onelayer.yaml"

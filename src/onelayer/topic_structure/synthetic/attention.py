@@ -1,7 +1,6 @@
 """'Stage 2 result': the published table of average attention between words by pair class.
 
-The classes: same word; same topic, different word; different topics. Averages are over all ordered
-pairs of positions that hold words, each with itself too.
+Averages are over all ordered pairs of positions that hold words, each with itself too.
 """
 
 import itertools
@@ -19,7 +18,7 @@ from onelayer.topic_structure.synthetic.optima import stage_one_optimum
 from onelayer.topic_structure.synthetic.train import Run, train_runs
 
 NO_TOPIC, NOT_COUNTED = -1, -2
-FLOOR = 600.0  # exp(-600), also as a share of a document, is not rounded to 0
+FLOOR = 600.0  # most that a logit counts as below its query's largest: exp(-600) is not 0
 
 
 def accountings(words: blocks.TopicModelSettings) -> dict[str, np.ndarray]:
@@ -40,19 +39,12 @@ def accountings(words: blocks.TopicModelSettings) -> dict[str, np.ndarray]:
 def pair_averages(
     S: np.ndarray, documents: np.ndarray, topics: np.ndarray, length: int
 ) -> np.ndarray:
-    """Mean attention weight from one position to another by pair class.
+    """Mean attention weight from one position to another by `PAIR_CLASSES`, float64 [runs, 3].
 
-    Args:
-        S: attention logits, [runs, D queries, D keys]; more than `FLOOR` below the largest of its
-            query counts as `FLOOR` below it.
-        documents: ids, unmasked, [documents, longest]; cut to `length`. Weights of a document of n
-            tokens are multiplied by n / length, as the authors do.
-        topics: topic of each id; ids with `NO_TOPIC` count only as same word, ids with
-            `NOT_COUNTED` not at all.
-
-    Returns:
-        float64 [runs, 3], in the order of `PAIR_CLASSES`; NaN for a class without pairs, and for
-        all classes where S is not finite.
+    Logits S are [runs, D queries, D keys]; unmasked documents of ids, [documents, longest], are cut
+    to `length`, and weights of one of n tokens multiplied by n / length, as the authors do. Ids of
+    topic `NO_TOPIC` count only as same word, of `NOT_COUNTED` not at all. NaN stands for a class
+    without pairs, and for all classes where S is not finite.
     """
     row, kept = np.arange(len(documents))[:, None], documents[:, :length]
     counts = np.zeros((len(documents), S.shape[-1]))
@@ -84,13 +76,10 @@ def topic_attention(
     """Train the one variant of the block; average its attention, keep a run for the heat maps.
 
     The first seeds go on to the released budget, if the variant does. Attention is averaged over
-    fresh documents, framed as those of the training are.
-
-    Returns:
-        Rows `variant`, `accounting` (correct or shifted topics), `optimizer`, `learning_rate`,
-        `seed`, `budget` (table or released), `step`, one column per pair class, `diverged_at`; and
-        of the first row's first seed `weights`, W_K^T W_Q, and the logits `S`, [D, D], with the
-        heat map's `document`.
+    fresh documents, framed as those of the training are. Rows have the run, `accounting` (correct
+    or shifted topics), `budget` (table or released), `step`, a column per pair class, and
+    `diverged_at`. Kept are of the first row's first seed `weights`, W_K^T W_Q, and the logits `S`,
+    [D, D], and the heat map's `document`.
     """
     [variant], words = block.variants, base.model
     embedding, attended = variant.embedding, variant.masked_attended

@@ -29,10 +29,9 @@ def uniform_attention(
 ) -> tuple[pd.DataFrame, dict[str, np.ndarray]]:
     """Gaps of W_V and E alone, at the optimum and trained.
 
-    Returns:
-        Rows `parameter` (W_V or E), `masked` (attended or hidden), `loss`, `optimizer` (`optimum`:
-        not trained), `weight_decay`, `seed`, `gap`, `theory`, `diverged_at`; and the first seed's
-        W_V without weight decay by `W_V/loss/optimizer`, [D, D].
+    Rows have `parameter` (W_V or E), `masked` (attended or hidden), the run (its optimizer
+    `optimum`: not trained), `gap`, `theory`, `diverged_at`. Matrices are the first seed's W_V
+    without weight decay by `W_V/loss/optimizer`, [D, D].
     """
     words, parts, matrices = base.model, [], {}
     for masked in ("attended", "hidden"):
@@ -89,12 +88,8 @@ def gap_grid(words: blocks.TopicModelSettings, grid: blocks.GapGridSettings) -> 
 
     One number at a time is changed to those of the grid. Exactly the proportion p_m of the words is
     selected, as the paper defines it. E has the T dimensions that it has in the theorem: more only
-    fit the noise of finite documents.
-
-    Returns:
-        Rows `parameter` (W_V or E), `varied` (base, or what differs from it), `v`, `T`, `p_m`,
-        `p_c`, `tau`, `seed`, `gap`, `theory`, `off` (how far documents of the fewest words may take
-        the gap of W_V from the theorem's, which has infinitely long ones).
+    fit the noise of finite documents. `varied` is base, or what differs from it; `off` how far
+    documents of the fewest words may take W_V's gap from the theorem's, whose are infinitely long.
     """
     same = {"v": words.v, "T": words.T, "p_m": words.p_m, "p_c": words.p_c, "tau": grid.tau}
     others = {"v": grid.v, "T": grid.T, "p_m": grid.p_m, "p_c": grid.p_c, "tau": grid.taus}

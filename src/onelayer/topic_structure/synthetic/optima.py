@@ -189,11 +189,7 @@ def optimal_attention(words: blocks.TopicModelSettings, rows: CountRows) -> dict
 def optimal_ratios(
     settings: blocks.TopicTheorySettings, progress: Callable[..., Iterable] = iter
 ) -> pd.DataFrame:
-    """The optimal same-topic ratio over tau, in short and long documents, and over T.
-
-    Returns:
-        Rows `documents` (short, long or over T), `T`, `tau`, `seed`, `alpha`, `beta`, `ratio`.
-    """
+    """The optimal same-topic ratio over tau, by `documents`: short, long, or over T as well."""
     points = []
     for key in ("stage_two_short", "stage_two_long", "ratio_over_T"):
         block, use = getattr(settings, key), key.removeprefix("ratio_").replace("_", " ")

@@ -51,17 +51,12 @@ def extreme(points: pd.DataFrame, keys: str | list[str], column: str, side: int)
 
 
 def stage_times(norms: pd.DataFrame) -> pd.DataFrame:
-    """When the stages of every run end and begin.
+    """When the stages of every run of `train.two_stages` end and begin, in the order of steps.
 
-    Args:
-        norms: rows of `two_stages`, in the order of steps; of the first steps alone times can
-            differ, since the maximum of |W_V| does.
-
-    Returns:
-        A row per run: its keys, `t_V` (first step with |W_V| >= 90% of its maximum), `t_KQ` (first
-        step with |W_K| >= 110% of its initial value; NaN: never), `value_share_at_t_KQ` (|W_V| then
-        over its maximum), `in_order` (0 < t_V <= t_KQ: a W_V that starts large has no first stage),
-        `diverged_at`. A diverged run has no times and is not in order.
+    A row per run: its keys, `t_V` (first step with |W_V| >= 90% of its maximum), `t_KQ` (first step
+    with |W_K| >= 110% of its initial value; NaN: never), `value_share_at_t_KQ` (|W_V| then over its
+    maximum), `in_order` (0 < t_V <= t_KQ: a W_V that starts large has no first stage),
+    `diverged_at`. A diverged run has no times and is not in order.
     """
     rows = []
     for keys, run in norms.groupby(RUN, sort=False):

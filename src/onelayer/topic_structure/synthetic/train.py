@@ -176,9 +176,7 @@ def two_stages(
 ) -> pd.DataFrame:
     """'Observation: two-stage optimization process': norms after every update from near zero on.
 
-    Returns:
-        Rows `name`, `learning_rate`, `noise`, `seed`, `step`, a column for each norm,
-        `diverged_at`; norms of a diverged run are NaN from there on.
+    Rows have the run, `step`, a column for each norm (NaN from divergence on), `diverged_at`.
     """
     asked = []
     for one in block.trainings:
