@@ -176,7 +176,7 @@ def draw_ratios(ratios: pd.DataFrame) -> plt.Figure:
     axis.set(ylim=(0, None), ylabel="weight of same / different topic")
     axis.set(xticks=taus, xlabel=f"topics in a document, τ, of T = {T}")
     axis.set_title("Optimal attention to the same topic\n(bars: standard deviation over draws)")
-    axis.legend(loc="lower right")
+    axis.legend(loc="upper left")
     despine(axis)
     return figure
 

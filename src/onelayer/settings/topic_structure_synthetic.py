@@ -55,7 +55,7 @@ class TheorySettings(DocumentSettings):
 
     tau: Count  # topics in a document
     weight_decays: list[Annotated[float, Field(ge=0)]] = Field(min_length=1)
-    rates: dict[Literal["W_V", "E"], LearningRates]
+    rates: dict[Literal["W_V", "E"], LearningRates] = Field(min_length=2)  # of both
     steps: Count
     seeds: Several
 
@@ -108,7 +108,7 @@ class AttentionTableSettings(DocumentSettings):
     concentration: Positive  # of the Dirichlet distribution of topic weights
     variants: Annotated[list[AttentionVariant], each_once("name")] = Field(min_length=1)
     steps: Count
-    seeds: dict[OptimizerKind, Several]  # runs of each row
+    seeds: dict[OptimizerKind, Several] = Field(min_length=2)  # runs of each row, of both
     released_epochs: Count  # passes over the documents in the authors' released configuration
     released_seeds: dict[OptimizerKind, Count]  # runs of each row that go on to them
     evaluated_documents: Count  # fresh and unmasked; attention is averaged on them
