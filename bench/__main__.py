@@ -162,13 +162,13 @@ def topic_structure(share: float) -> list[Way]:
     from onelayer.topic_structure.synthetic import data, train
     from tests.oracle.topic_structure_synthetic import BertStyle
 
-    base = settings().topic_structure.synthetic.in_common
+    base = settings().topic_structure.synthetic
     base, steps = base.model_copy(update={"batch": 40, "chunk": 20}), max(1, round(4 * share)) * 10
-    rng, words = np.random.default_rng(0), data.Vocabulary(10, 10)
-    weights, D = rng.dirichlet(np.full(10, 0.1), 2000), words.size
-    tokens = data.draw_documents(rng, words, weights, (100, 150), framed=True)
-    shown, selected = data.mask_documents(rng, words, tokens, base.model)
-    rows = data.count_rows(words, tokens, shown, selected, masked_attended=False)
+    rng, D = np.random.default_rng(0), data.SPECIAL + base.model.T * base.model.v
+    weights = rng.dirichlet(np.full(base.model.T, 0.1), 2000)
+    tokens = data.draw_documents(rng, base.model.v, weights, (100, 150), framed=True)
+    shown, selected = data.mask_documents(rng, tokens, base.model)
+    rows = data.count_rows(D, tokens, shown, selected, attended=False)
     labels = np.where(selected, tokens, IGNORED)
     start = {n: p[0] for n, p in train.initial_parameters(RunRandom([0]), "layer_norm", D).items()}
 

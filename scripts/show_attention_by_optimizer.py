@@ -7,22 +7,17 @@ import pandas as pd
 from matplotlib.colors import LogNorm
 from scipy.special import softmax
 
-from onelayer.evidence.figures import DIVERGING, SEQUENTIAL, plt
+from onelayer.evidence.figures import DIVERGING, MIDDLE, SEQUENTIAL, plt
 from onelayer.evidence.tables import interval, number, tidy
 from onelayer.job import job
 from onelayer.settings.topic_structure_synthetic import AttentionTableSettings
-from onelayer.topic_structure.synthetic.attention import PAIR_CLASSES
-from onelayer.topic_structure.synthetic.data import SPECIAL, START
+from onelayer.topic_structure.synthetic.data import PAIR_CLASSES, SPECIAL, START
 from onelayer.topic_structure.synthetic.summary import over_runs
 
 KEYS = ["variant", "accounting", "optimizer", "learning_rate", "budget", "until"]
 RATIO = "topic_to_different_ratio"
 UNMOVED = 0.01  # all weights this close to uniform attention, as a share of it: stood still
 OPTIMIZERS = {"adam": "Adam", "sgd": "SGD"}
-SMALL = 4.2  # inches, with large letters: they stay readable where the figure is small
-plt.rc("axes", titlesize=10, labelsize=10)
-plt.rc(("xtick", "ytick"), labelsize=10)
-plt.rc("figure", titlesize=11, labelsize=10)
 NOTES = [
     "Mean attention weight from one position to another over all ordered pairs of positions that "
     "hold words, each with itself too, on fresh unmasked documents, all cut to as many tokens, as "
@@ -38,18 +33,13 @@ NOTES = [
 ]
 
 
-def ratio_of(weights: pd.DataFrame) -> pd.Series:
-    """Attention to the same topic (another word) over that to different topics."""
-    return weights["same_topic"] / weights["different_topic"]
-
-
 def rows_of(
     averages: pd.DataFrame, block: AttentionTableSettings, published: pd.DataFrame
 ) -> Iterator[dict]:
     """Average attention by pair class, its deviation over runs, and same / different topic."""
     published = published.rename(columns={f"{name}_mean": name for name in PAIR_CLASSES})
     published["optimizer"] = published["optimizer"].str.lower()
-    published[RATIO] = ratio_of(published)
+    published[RATIO] = published["same_topic"] / published["different_topic"]
     printed = published.set_index(["optimizer", "learning_rate"]).to_dict("index")
     unpublished = {variant.name for variant in block.variants if variant.frozen_value}
     averages = averages.assign(until=averages["step"].astype(str) + " steps")
@@ -59,7 +49,8 @@ def rows_of(
         at_uniform = (weights * block.evaluated_tokens - 1).abs() <= UNMOVED
         still = {"state": "not reached"} if at_uniform.all(axis=1).any() else {}
         theirs = {} if keys["variant"] in unpublished else printed.get(key[2:4], {})
-        for name, values in weights.assign(**{RATIO: ratio_of(weights)}).items():
+        ratio = {RATIO: weights["same_topic"] / weights["different_topic"]}
+        for name, values in weights.assign(**ratio).items():
             row = keys | {"quantity": name, "published": theirs.get(name)}
             yield row | over_runs(values) | still
             if name != RATIO:
@@ -88,7 +79,9 @@ def for_readers(table: pd.DataFrame) -> pd.DataFrame:
 def draw(matrices: Mapping[str, Mapping[str, np.ndarray]], v: int) -> plt.Figure:
     """W_K^T W_Q between words, and attention on one document over uniform, a row per variant."""
     shown = [n for n in matrices if n in ("one_hot", "frozen_value")] or list(matrices)[:1]
-    figure, axes = plt.subplots(len(shown), 2, squeeze=False, figsize=(SMALL, 2.1 * len(shown) + 1))
+    figure, axes = plt.subplots(
+        len(shown), 2, squeeze=False, figsize=(MIDDLE, 2.1 * len(shown) + 1)
+    )
     for (left, right), name in zip(axes, shown, strict=True):
         of = matrices[name]
         words = of["weights"][SPECIAL:, SPECIAL:]
@@ -98,9 +91,7 @@ def draw(matrices: Mapping[str, Mapping[str, np.ndarray]], v: int) -> plt.Figure
         tokens = np.sort(of["document"][~framed])
         keys = np.append(tokens, of["document"][framed])
         shares = softmax(of["S"][np.ix_(tokens, keys)], axis=1)[:, : len(tokens)] * len(keys)
-        image = right.imshow(
-            shares, cmap=SEQUENTIAL, norm=LogNorm(0.1, 10), interpolation="nearest"
-        )
+        image = right.imshow(shares, SEQUENTIAL, LogNorm(0.1, 10), interpolation="nearest")
         for edge in np.flatnonzero(np.diff((tokens - SPECIAL) // v)) + 0.5:
             right.axhline(edge, color="white", linewidth=0.6)
             right.axvline(edge, color="white", linewidth=0.6)

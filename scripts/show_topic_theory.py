@@ -1,6 +1,6 @@
 """Tables of the theorems: the gap of W_V and E under uniform attention, the attention of stage 2.
 
-With heat maps of both matrices, and the ratio of attention against tau and T.
+With heat maps of both matrices, and the ratio of attention against tau.
 """
 
 import math
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from onelayer.evidence.figures import DIVERGING, MARKERS, MIDDLE, PALETTE, despine, plt
+from onelayer.evidence.figures import COLUMN, DIVERGING, MARKERS, MIDDLE, PALETTE, despine, plt
 from onelayer.evidence.intervals import mean
 from onelayer.evidence.tables import interval, number, tidy
 from onelayer.job import job
@@ -54,44 +54,40 @@ RATIO_NOTES = [
 ]
 
 
-def gap_rows(gaps: pd.DataFrame, setting: str) -> list[dict]:
+def gap_rows(gaps: pd.DataFrame, setting: str) -> Iterator[dict]:
     """The gap of trained and optimal matrices; the theorems are about squared loss undecayed."""
-    rows = []
     for key, runs in gaps.groupby(GAP_KEYS[:-1], sort=False):
         keys = dict(zip(GAP_KEYS, [*key, setting], strict=True))
-        theory = float(runs["theory"].iloc[0])
+        theory, diverged_at = float(runs["theory"].iloc[0]), runs["diverged_at"]
         exact = {"state": ""} if keys["optimizer"] == "optimum" else {}
         named = keys["masked"] == "attended" and keys["weight_decay"] == 0
-        row = over_runs(runs["gap"], runs["diverged_at"]) | exact
-        rows.append(keys | row | {"quantity": "gap", "published": theory if named else math.nan})
+        gap = {"quantity": "gap", "published": theory if named else math.nan}
+        yield keys | over_runs(runs["gap"], diverged_at) | exact | gap
         if not math.isnan(theory):
-            row = over_runs(runs["gap"] / theory, runs["diverged_at"]) | exact
-            rows.append(keys | row | {"quantity": "gap_to_theory_ratio"})
-    return rows
+            ratio = over_runs(runs["gap"] / theory, diverged_at)
+            yield keys | ratio | exact | {"quantity": "gap_to_theory_ratio"}
 
 
-def grid_rows(grid: pd.DataFrame) -> list[dict]:
+def grid_rows(grid: pd.DataFrame) -> Iterator[dict]:
     """The gap in every setting, exact optima; and the one that is farthest from the theorem's."""
-    rows, ratios = [], []
+    ratios = []
     for (_, parameter, setting), draws in grid.groupby(["varied", "parameter", "text"], sort=False):
         keys = OF_GRID | {"parameter": parameter, "setting": setting}
-        theory = draws["theory"].iloc[0]
-        row = {"quantity": "gap_of_setting", "published": theory}
-        rows.append(keys | row | mean(draws["gap"]))
-        off = draws["off"].iloc[0] / theory
-        ratios.append((keys, (draws["gap"] / draws["theory"]).to_numpy(), off))
+        theory, off = draws[["theory", "off"]].iloc[0]
+        yield keys | mean(draws["gap"]) | {"quantity": "gap_of_setting", "published": theory}
+        ratios.append((keys, (draws["gap"] / theory).to_numpy(), off / theory))
     # It stands for all: the farthest beyond what the documents' length takes off.
     keys, draws, _ = max(ratios, key=lambda one: abs(one[1].mean() - 1) - one[2])
     farthest = {"quantity": "farthest_gap_to_theory_ratio", "published": 1.0}
-    return [*rows, keys | farthest | one_of_several(draws, len(ratios))]
+    yield keys | farthest | one_of_several(draws, len(ratios))
 
 
 def gaps_for_readers(table: pd.DataFrame) -> pd.DataFrame:
     """A row per setting; the theorem's value beside it."""
-    ratio = table[table["quantity"] == "gap_to_theory_ratio"].set_index(GAP_KEYS)["value"]
+    # The row after a gap is its ratio to the theorem's, where there is one.
+    ratio = table["value"].where(table["quantity"] == "gap_to_theory_ratio").shift(-1)
     shown = table[table["quantity"].isin(["gap", "gap_of_setting"])]
-    of_runs = ratio.reindex(pd.MultiIndex.from_frame(shown[GAP_KEYS])).set_axis(shown.index)
-    over = (shown["value"] / shown["published"]).fillna(of_runs)
+    over = (shown["value"] / shown["published"]).fillna(ratio)
     texts = shown[GAP_KEYS].assign(weight_decay=shown["weight_decay"].map("{:g}".format))
     texts = texts.replace(LOSSES | OPTIMIZERS).rename(columns=lambda name: name.replace("_", " "))
     texts["gap [95%]"] = [interval(*gap, 5) for gap in shown[["value", "low", "high"]].to_numpy()]
@@ -105,24 +101,21 @@ def draw_matrices(matrices: dict[str, np.ndarray], v: int) -> plt.Figure:
     columns = [(loss, optimizer) for loss in LOSSES for optimizer in OPTIMIZERS]
     figure, axes = plt.subplots(2, len(columns), figsize=(MIDDLE, 4.2))
     for (parameter, name), row in zip(MATRICES.items(), axes, strict=True):
-        for axis, (loss, optimizer) in zip(row, columns, strict=True):
-            title, of = (
-                f"{LOSSES[loss]},\n{OPTIMIZERS[optimizer]}",
-                f"{parameter}/{loss}/{optimizer}",
-            )
-            if of in matrices and np.isfinite(matrices[of]).all():
-                words = matrices[of][SPECIAL:, SPECIAL:]
-                others = np.abs(words[~np.eye(len(words), dtype=bool)])  # E's diagonal dwarfs them
-                bound = float(np.quantile(others, 0.995)) or 1.0
-                axis.imshow(words, DIVERGING, vmin=-bound, vmax=bound, interpolation="nearest")
-                for edge in range(v, len(words), v):
-                    axis.axhline(edge - 0.5, color="0.75", linewidth=0.3)
-                    axis.axvline(edge - 0.5, color="0.75", linewidth=0.3)
-            else:
-                title += ":\nnot trained, or diverged"
-            axis.set(xticks=[], yticks=[])
-            axis.set_title(title, fontsize=8.5)
         row[0].set_ylabel(name)
+        for axis, (loss, optimizer) in zip(row, columns, strict=True):
+            axis.set(xticks=[], yticks=[])
+            axis.set_title(f"{LOSSES[loss]},\n{OPTIMIZERS[optimizer]}", fontsize=8.5)
+            matrix = matrices.get(f"{parameter}/{loss}/{optimizer}", np.array(math.nan))
+            if not np.isfinite(matrix).all():
+                axis.set_xlabel("not trained,\nor diverged")
+                continue
+            words = matrix[SPECIAL:, SPECIAL:]
+            others = np.abs(words[~np.eye(len(words), dtype=bool)])  # E's diagonal dwarfs them
+            bound = float(np.quantile(others, 0.995)) or 1.0
+            axis.imshow(words, DIVERGING, vmin=-bound, vmax=bound, interpolation="nearest")
+            for edge in range(v, len(words), v):
+                axis.axhline(edge - 0.5, color="0.75", linewidth=0.3)
+                axis.axvline(edge - 0.5, color="0.75", linewidth=0.3)
     figure.suptitle("$E$ and $W_V$ between words after training", fontsize=11)
     figure.supxlabel("words, topic by topic; red: positive, blue: negative", fontsize=9)
     return figure
@@ -168,40 +161,24 @@ def ratios_for_readers(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw_ratios(ratios: pd.DataFrame) -> plt.Figure:
-    """The ratio against tau, by kind of documents and by T, with the theorem's band fitted."""
-    figure, (left, right) = plt.subplots(1, 2, figsize=(MIDDLE, 4.1))
-    own, over_T = ratios[ratios["documents"] != "over T"], ratios[ratios["documents"] == "over T"]
-    T, taus = own["T"].iloc[0], np.sort(own["tau"].unique())
-    means = own.groupby(["documents", "tau"])["ratio"].mean().reset_index()
+    """The ratio against tau in short and long documents, with the theorem's band fitted."""
+    figure, axis = plt.subplots(figsize=(COLUMN, 3.4))
+    own = ratios[ratios["documents"] != "over T"]
+    means = own.groupby(["documents", "tau"], as_index=False)["ratio"].mean()
     below, most = (means["ratio"] / means["tau"]).min(), means["ratio"].max()
+    T, taus = own["T"].iloc[0], np.sort(own["tau"].unique())
     band = f"theorem, fitted:\n{below:.2f} τ to {most / T:.2f} T"
-    left.fill_between(taus, below * taus, most, color="0.9", linewidth=0, label=band)
-    means = over_T.groupby(POINT)["ratio"].mean().reset_index()
-    for least, style, named in ((1, ":", ""), (2, "--", ", τ > 1")):
-        of, taus = means[means["tau"] >= least], np.sort(means["tau"].unique())
-        slope = (of["ratio"] / of["tau"]).min()
-        label = f"{slope:.2f} τ: below all{named}"
-        right.plot(taus, slope * taus, style, color="0.45", linewidth=1, label=label)
-    right.set(xscale="log", yscale="log", title="over T")
-    right.set_yticks([1, 3, 10, 30, 100], ["1", "3", "10", "30", "100"])
-    left.set(ylim=(0, None), ylabel="weight of same / different topic", title=f"T = {T}")
-    for axis, points, by, named in (
-        (left, own, "documents", "{} documents"),
-        (right, over_T, "T", "T = {}"),
-    ):
-        for place, (value, part) in enumerate(points.groupby(by, sort=False)):
-            of = part.groupby("tau")["ratio"]
-            style = {"marker": MARKERS[place], "color": PALETTE[place], "capsize": 3}
-            bars = {"yerr": of.std().fillna(0), "label": named.format(value)}
-            axis.errorbar(of.mean().index, of.mean(), **bars, **style)
-        axis.set_xticks(taus := np.sort(points["tau"].unique()), map(str, taus))
-        axis.minorticks_off()
-        axis.axhline(1, color="0.5", linewidth=0.8, zorder=0)
-        axis.set_xlabel("topics in a document, τ")
-        axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2))
-        despine(axis)
-    title = "Optimal attention to the same topic, by topics in a document"
-    figure.suptitle(f"{title}\n(bars: standard deviation over draws)", fontsize=10)
+    axis.fill_between(taus, below * taus, most, color="0.9", linewidth=0, label=band)
+    for place, (kind, part) in enumerate(own.groupby("documents", sort=False)):
+        of = part.groupby("tau")["ratio"].agg(["mean", "std"]).fillna(0)
+        style = {"marker": MARKERS[place], "color": PALETTE[place], "capsize": 3}
+        axis.errorbar(of.index, of["mean"], of["std"], label=f"{kind} documents", **style)
+    axis.axhline(1, color="0.5", linewidth=0.8, zorder=0)
+    axis.set(ylim=(0, None), ylabel="weight of same / different topic")
+    axis.set(xticks=taus, xlabel=f"topics in a document, τ, of T = {T}")
+    axis.set_title("Optimal attention to the same topic\n(bars: standard deviation over draws)")
+    axis.legend(loc="upper left")
+    despine(axis)
     return figure
 
 

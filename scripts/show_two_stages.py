@@ -6,17 +6,13 @@ import numpy as np
 import pandas as pd
 from matplotlib.colors import LogNorm
 
-from onelayer.evidence.figures import DIVERGING, PALETTE, despine, plain, plt
+from onelayer.evidence.figures import DIVERGING, MIDDLE, PALETTE, despine, plain, plt
 from onelayer.evidence.tables import interval, number, tidy
 from onelayer.job import job
 from onelayer.settings.topic_structure_synthetic import TwoStageSettings
-from onelayer.topic_structure.synthetic.two_stages import stage_rows, stage_times
+from onelayer.topic_structure.synthetic.summary import stage_rows, stage_times
 
 KEYS = ["studied", "setting", "loss", "optimizer", "masked", "learning_rate", "noise"]
-SMALL = 4.2  # inches, with letters of one size: they stay readable where the figure is small
-plt.rc("axes", titlesize=10, labelsize=10)
-plt.rc(("xtick", "ytick"), labelsize=10)
-plt.rc("figure", titlesize=11, labelsize=10)
 # Colour and line of each; W_K and W_Q often lie on each other.
 NORMS = {"W_V": (PALETTE[0], "-"), "W_K": (PALETTE[1], "-"), "W_Q": (PALETTE[2], "--")}
 CELLS = """a cell: $t_{KQ} / t_V$, red above 1: two stages;
@@ -59,12 +55,14 @@ def for_readers(table: pd.DataFrame) -> pd.DataFrame:
 
 def draw(norms: pd.DataFrame, block: TwoStageSettings, published: pd.Series) -> plt.Figure:
     """Norms against step, a panel per setting; below, the maps over learning rate and noise."""
-    above, below = (1.6 * -(-len(of) // 2) + 0.6 for of in (block.settings, block.maps))
-    figure = plt.figure(figsize=(SMALL, above + below))
+    settings = [one for one in block.trainings if not one.is_map]
+    maps = [one for one in block.trainings if one.is_map]
+    above, below = (1.6 * -(-len(of) // 2) + 0.6 for of in (settings, maps))
+    figure = plt.figure(figsize=(MIDDLE, above + below))
     top, bottom = figure.subfigures(2, 1, height_ratios=[above, below])
     in_order = 0  # settings
-    for one, axis in zip(block.settings, panels(top, block.settings, sharex=True), strict=True):
-        own = norms[(norms["kind"] == "setting") & (norms["name"] == one.name)]
+    for one, axis in zip(settings, panels(top, settings, sharex=True), strict=True):
+        own = norms[norms["name"] == one.name]
         times = stage_times(own)
         in_order += times["in_order"].mean() > 0.5
         draw_norms(axis, own, times)
@@ -76,25 +74,24 @@ def draw(norms: pd.DataFrame, block: TwoStageSettings, published: pd.Series) -> 
     top.legend(named.values(), named.keys(), loc="outside upper center", ncols=2)
     top.supylabel("Frobenius norm, median")
     top.supxlabel("step; grey: stage 1, until $t_V$,\nwhere $t_V \\leq t_{KQ}$")
-    for one, axis in zip(block.maps, panels(bottom, block.maps), strict=True):
-        draw_map(axis, stage_times(norms[(norms["kind"] == "map") & (norms["name"] == one.name)]))
+    for one, axis in zip(maps, panels(bottom, maps), strict=True):
+        draw_map(axis, stage_times(norms[norms["name"] == one.name]))
     bottom.supylabel("initial noise")
     bottom.supxlabel(f"learning rate\n{CELLS}")
-    title = f"$t_V \\leq t_{{KQ}}$ in most runs: {in_order} of {len(block.settings)} settings"
+    title = f"$t_V \\leq t_{{KQ}}$ in most runs: {in_order} of {len(settings)} settings"
     figure.suptitle(title)
     return figure
 
 
 def panels(figure: plt.Figure, drawn: list, **shared: bool) -> np.ndarray:
     """Axes in two columns, each titled with the name of what is drawn."""
-    axes = figure.subplots(-(-len(drawn) // 2), 2, squeeze=False, **shared).ravel()
+    axes = figure.subplots(max(1, -(-len(drawn) // 2)), 2, squeeze=False, **shared).ravel()
+    for axis in axes[len(drawn) :]:
+        axis.remove()
     for one, axis in zip(drawn, axes, strict=False):
         name = plain(one.name).replace("noise ", "noise\N{NO-BREAK SPACE}")
         axis.set_title(fill(name, 22))
-    for axis in axes[len(drawn) :]:
-        axis.remove()
-    for axis in axes[: len(drawn)][-2:]:
-        axis.tick_params(labelbottom=True)
+        axis.tick_params(labelbottom=one in drawn[-2:] or not shared)
     return axes[: len(drawn)]
 
 

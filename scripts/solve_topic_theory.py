@@ -10,7 +10,7 @@ from onelayer.topic_structure.synthetic.optima import optimal_ratios
 with job(snakemake) as step:
     of = TopicTheorySettings(**step.settings)
     gaps, matrices = uniform_attention(of, of.theory, step.device)
-    ratios = optimal_ratios(of.model, of.stage_two, of.ratio_over_T, step.progress)
+    ratios = optimal_ratios(of, step.progress)
     step.save(gaps=gaps, grid=gap_grid(of.model, of.gap_grid), ratios=ratios)
     matrices |= all_components(of, of.components, step.device)
     np.savez(step.path("matrices"), **matrices)

@@ -2,7 +2,7 @@
 
 from onelayer.job import job
 from onelayer.settings.topic_structure_synthetic import SyntheticTraining, TwoStageSettings
-from onelayer.topic_structure.synthetic.two_stages import two_stages
+from onelayer.topic_structure.synthetic.train import two_stages
 
 with job(snakemake) as step:
     settings = dict(step.settings)

@@ -11,7 +11,7 @@ from onelayer.topic_structure.synthetic import attention, data, model, optima
 from onelayer.topic_structure.synthetic.train import Batches, Run, initial_parameters, train_runs
 from tests.oracle.topic_structure_synthetic import BertStyle, sequence_loss
 
-VOCABULARY = data.Vocabulary(T=3, v=4)
+D = data.SPECIAL + 12
 WORDS = TopicModelSettings(T=3, v=4, p_m=0.3, p_c=0.2, p_r=0.3, selection="independent")
 DOCUMENTS, BATCH = 24, 6
 BASE = SyntheticTraining(model=WORDS, batch=BATCH, chunk=2, device="cpu")
@@ -19,8 +19,8 @@ BASE = SyntheticTraining(model=WORDS, batch=BATCH, chunk=2, device="cpu")
 
 def documents(framed: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
-    weights = rng.dirichlet(np.full(VOCABULARY.T, 0.5), DOCUMENTS)
-    tokens = data.draw_documents(rng, VOCABULARY, weights, (8, 15), framed)
+    weights = rng.dirichlet(np.full(WORDS.T, 0.5), DOCUMENTS)
+    tokens = data.draw_documents(rng, WORDS.v, weights, (8, 15), framed)
     return tokens, *data.mask_documents(rng, tokens, WORDS)
 
 
@@ -46,11 +46,11 @@ def own_losses(parameters, batch, embedding, loss):
 )
 def test_count_space_equals_the_sequence_model(embedding, uniform, loss, masked_attended) -> None:
     tokens, shown, selected = documents(framed=not masked_attended)
-    rows = data.count_rows(VOCABULARY.size, tokens, shown, selected, masked_attended)
+    rows = data.count_rows(D, tokens, shown, selected, masked_attended)
     seeds, step = [3, 5, 3], 5  # in the second epoch
     batches = Batches(rows, seeds, BATCH, dtype=torch.float64)
     random = RunRandom(torch.tensor(seeds))
-    start = initial_parameters(random, embedding, VOCABULARY.size, dtype=torch.float64)
+    start = initial_parameters(random, embedding, D, dtype=torch.float64)
     if uniform:
         start = {name: start[name] for name in ("W_V", "W_E", "b") if name in start}
     spread = torch.tensor([1.0, 2.0, 4.0], dtype=torch.float64)
@@ -74,9 +74,9 @@ def test_count_space_equals_the_sequence_model(embedding, uniform, loss, masked_
 @pytest.mark.parametrize("loss", ["mean_squared", "cross_entropy"])
 def test_count_space_equals_the_authors_kind_of_bert(loss) -> None:
     tokens, shown, selected = documents(framed=True)
-    rows = data.count_rows(VOCABULARY.size, tokens, shown, selected, attended=False)
+    rows = data.count_rows(D, tokens, shown, selected, attended=False)
     batches = Batches(rows, [1], BATCH, dtype=torch.float64)
-    start = initial_parameters(RunRandom([1]), "layer_norm", VOCABULARY.size, dtype=torch.float64)
+    start = initial_parameters(RunRandom([1]), "layer_norm", D, dtype=torch.float64)
     parameters = {name: 3 * value + 0.1 for name, value in start.items()}
     ours, gradients = own_losses(parameters, batches(0), "layer_norm", loss)
     bert = BertStyle({name: value[0] for name, value in parameters.items()})
@@ -108,12 +108,12 @@ def test_count_space_equals_the_authors_kind_of_bert(loss) -> None:
 @pytest.mark.parametrize("optimizer", ["adam", "sgd"])
 def test_a_training_equals_torchs_own_on_sequences(optimizer) -> None:
     tokens, shown, selected = documents()
-    rows = data.count_rows(VOCABULARY.size, tokens, shown, selected)
+    rows = data.count_rows(D, tokens, shown, selected)
     runs, steps = [Run(seed, optimizer, 0.05) for seed in (3, 5)], 12
     found = train_runs(BASE, rows, runs, "one_hot", "cross_entropy", steps, dict).observed
     batches = Batches(rows, [3, 5], BATCH)
     for place, run in enumerate(runs):
-        start = initial_parameters(RunRandom([run.seed]), "one_hot", VOCABULARY.size)
+        start = initial_parameters(RunRandom([run.seed]), "one_hot", D)
         own = {name: torch.nn.Parameter(start[name][0]) for name in ("W_K", "W_Q", "W_V")}
         kind = torch.optim.Adam if optimizer == "adam" else torch.optim.SGD
         descent = kind(own.values(), lr=run.learning_rate)
@@ -130,12 +130,12 @@ def test_a_training_equals_torchs_own_on_sequences(optimizer) -> None:
 
 def test_a_frozen_value_is_that_of_the_loss() -> None:
     tokens, shown, selected = documents()
-    rows = data.count_rows(VOCABULARY.size, tokens, shown, selected)
-    W_V = optima.stage_one_optimum(VOCABULARY, rows)
+    rows = data.count_rows(D, tokens, shown, selected)
+    W_V = optima.stage_one_optimum(WORDS, rows)
     trained = train_runs(
         BASE, rows, [Run(1, "sgd", 0.1)], "one_hot", "squared", 1, dict, frozen={"W_V": W_V}
     )
-    start = initial_parameters(RunRandom([1]), "one_hot", VOCABULARY.size)
+    start = initial_parameters(RunRandom([1]), "one_hot", D)
     p = {name: start[name] for name in ("W_K", "W_Q")}
     p["W_V"] = torch.from_numpy(W_V[None]).float()
     assert set(trained.parameters) == {"W_K", "W_Q"}
@@ -145,9 +145,9 @@ def test_a_frozen_value_is_that_of_the_loss() -> None:
 
 def test_attention_by_pair_class_equals_loops_over_positions() -> None:
     tokens, _, _ = documents(framed=True)
-    D, length = VOCABULARY.size, 9
+    length = 9
     S = np.random.default_rng(1).normal(0, 2, (2, D, D))
-    for topics in attention.topics_of_ids(VOCABULARY).values():
+    for topics in attention.accountings(WORDS).values():
         found = attention.pair_averages(S, tokens, topics, length)
         for run, logits in enumerate(S):
             sums, pairs = np.zeros(3), np.zeros(3)
@@ -177,15 +177,15 @@ def pair_class(topics: np.ndarray, query: int, key: int) -> int | None:
 @pytest.mark.parametrize("tau", [1, 2])
 def test_tied_attention_equals_the_sequence_model_with_tied_scores(tau) -> None:
     rng = np.random.default_rng(2)
-    weights = data.topic_weights(rng, VOCABULARY.T, DOCUMENTS, tau, None)
-    tokens = data.draw_documents(rng, VOCABULARY, weights, (20, 30))
+    weights = data.topic_weights(rng, WORDS.T, DOCUMENTS, tau, None)
+    tokens = data.draw_documents(rng, WORDS.v, weights, (20, 30))
     shown, selected = data.mask_documents(rng, tokens, WORDS)
-    rows = data.count_rows(VOCABULARY.size, tokens, shown, selected)
-    W_V = optima.stage_one_optimum(VOCABULARY, rows)
-    loss = optima.TiedLoss(VOCABULARY, rows, W_V)
+    rows = data.count_rows(D, tokens, shown, selected)
+    W_V = optima.stage_one_optimum(WORDS, rows)
+    loss = optima.tied_loss(WORDS, rows, W_V)
     logs = np.array([0.7, -0.4])
     value, gradient = loss(logs)
-    topic, total, n = VOCABULARY.topic, 0.0, 0
+    topic, total, n = data.topics_of_ids(WORDS), 0.0, 0
     for document, seen, chosen in zip(tokens, shown, selected, strict=True):
         keys = [token for token in seen if token != data.PAD]
         for position in np.flatnonzero(chosen):
@@ -206,11 +206,11 @@ def test_tied_attention_equals_the_sequence_model_with_tied_scores(tau) -> None:
 
 def test_the_embeddings_optimum_is_where_gradient_descent_ends() -> None:
     tokens, shown, selected = documents()
-    rows = data.count_rows(VOCABULARY.size, tokens, shown, selected)
+    rows = data.count_rows(D, tokens, shown, selected)
     moments, decay = optima.moments(rows), 1e-2
     E = optima.ridge_embedding(moments, decay)
-    xx, xy = torch.from_numpy(moments.xx), torch.from_numpy(moments.xy)
-    W = torch.eye(VOCABULARY.size, dtype=torch.float64, requires_grad=True)
+    xx, xy = map(torch.from_numpy, moments)
+    W = torch.eye(D, dtype=torch.float64, requires_grad=True)
     optimizer = torch.optim.SGD([W], lr=2.0)
     for _ in range(3000):
         F = W.T @ W
@@ -224,8 +224,8 @@ def test_the_embeddings_optimum_is_where_gradient_descent_ends() -> None:
 
 def test_the_value_matrixs_optimum_is_the_regression_of_masked_words_on_key_shares() -> None:
     tokens, shown, selected = documents()
-    rows = data.count_rows(VOCABULARY.size, tokens, shown, selected)
-    D, decay = VOCABULARY.size, 1e-2
+    rows = data.count_rows(D, tokens, shown, selected)
+    decay = 1e-2
     X, Y = [], []
     for document, seen, chosen in zip(tokens, shown, selected, strict=True):
         keys = seen[seen != data.PAD]

@@ -18,20 +18,21 @@ from onelayer.settings.topic_structure_synthetic import (
     TwoStageSettings,
 )
 from onelayer.topic_structure.synthetic import attention, data, gaps, optima
-from onelayer.topic_structure.synthetic.summary import extreme, one_of_several, over_runs
-from onelayer.topic_structure.synthetic.train import Batches, Run, train_runs
-from onelayer.topic_structure.synthetic.two_stages import (
+from onelayer.topic_structure.synthetic.summary import (
+    extreme,
+    one_of_several,
+    over_runs,
     stage_rows,
     stage_times,
-    two_stages,
 )
+from onelayer.topic_structure.synthetic.train import Batches, Run, train_runs, two_stages
 from tests.conftest import ROOT
 
 WORDS = TopicModelSettings(T=10, v=10, p_m=0.15, p_c=0.1, p_r=0.1, selection="independent")
 OTHER = TopicModelSettings(T=20, v=5, p_m=0.3, p_c=0.1, p_r=0.1, selection="proportion")
 FEW = TopicModelSettings(T=3, v=4, p_m=0.3, p_c=0.1, p_r=0.1, selection="independent")
 BASE = SyntheticTraining(model=FEW, batch=20, chunk=20, device="cpu")
-SMALL = data.Vocabulary(T=3, v=4)
+D = data.SPECIAL + 12
 
 
 def rows_of(words: TopicModelSettings, tau: int, N: tuple, documents: int, attended: bool = True):
@@ -48,19 +49,19 @@ def test_a_document_has_tau_equal_topics_and_nothing_else() -> None:
 def test_words_follow_the_topic_weights_and_their_topics_uniformly() -> None:
     rng = np.random.default_rng(1)
     weights = np.tile([0.7, 0.3, 0.0], (400, 1))
-    tokens = data.draw_documents(rng, SMALL, weights, (50, 60), framed=True)
+    tokens = data.draw_documents(rng, 4, weights, (50, 60), framed=True)
     assert (tokens[:, 0] == data.START).all()
     assert ((tokens == data.END).sum(axis=1) == 1).all()
     length = (tokens >= data.SPECIAL).sum(axis=1)
     assert length.min() == 50
     assert length.max() == 60
-    counts = np.bincount(tokens[tokens >= data.SPECIAL], minlength=SMALL.size)[data.SPECIAL :]
+    counts = np.bincount(tokens[tokens >= data.SPECIAL], minlength=D)[data.SPECIAL :]
     np.testing.assert_allclose(counts / counts.sum(), np.repeat([0.7, 0.3, 0], 4) / 4, atol=0.01)
 
 
 def test_masking_keeps_randomises_and_hides_the_stated_shares() -> None:
     rng = np.random.default_rng(2)
-    tokens = data.draw_documents(rng, SMALL, np.full((800, 3), 1 / 3), (100, 100), framed=True)
+    tokens = data.draw_documents(rng, 4, np.full((800, 3), 1 / 3), (100, 100), framed=True)
     masking = FEW.model_copy(update={"p_m": 0.2, "p_c": 0.3, "p_r": 0.4})
     shown, selected = data.mask_documents(rng, tokens, masking)
     assert not selected[tokens < data.SPECIAL].any()
@@ -73,7 +74,7 @@ def test_masking_keeps_randomises_and_hides_the_stated_shares() -> None:
 
 def test_a_proportion_of_words_is_selected_exactly() -> None:
     rng = np.random.default_rng(3)
-    tokens = data.draw_documents(rng, SMALL, np.full((50, 3), 1 / 3), (10, 30))
+    tokens = data.draw_documents(rng, 4, np.full((50, 3), 1 / 3), (10, 30))
     chosen = FEW.model_copy(update={"selection": "proportion"})
     _, selected = data.mask_documents(rng, tokens, chosen)
     words = (tokens >= data.SPECIAL).sum(axis=1)
@@ -106,13 +107,12 @@ def test_every_epoch_shows_every_document_once_in_another_order() -> None:
 
 @pytest.mark.parametrize("words", [WORDS, OTHER])
 def test_gaps_of_the_optima_are_the_theorems(words) -> None:
-    vocabulary = data.Vocabulary(words.T, words.v)
     moments = optima.moments(rows_of(words, 2, (1000, 1200), 1500))
     theory = optima.theory_gap(words)
     for optimum in (optima.ridge_value, optima.ridge_embedding):
-        found = optima.gap(vocabulary, optimum(moments, 0.0))
+        found = optima.gap(words, optimum(moments, 0.0))
         assert found == pytest.approx(theory, rel=0.005)
-        assert optima.gap(vocabulary, optimum(moments, 1e-3)) < 0.97 * theory
+        assert optima.gap(words, optimum(moments, 1e-3)) < 0.97 * theory
 
 
 def test_the_theorems_gap_at_the_papers_setting_is_1156() -> None:
@@ -122,8 +122,7 @@ def test_the_theorems_gap_at_the_papers_setting_is_1156() -> None:
 def test_weight_decay_takes_two_and_twelve_percent_off_the_gap_of_values() -> None:
     moments = optima.moments(rows_of(WORDS, 2, (1000, 1200), 1000))
     shares = [
-        optima.gap(data.Vocabulary(10, 10), optima.ridge_value(moments, decay))
-        / optima.theory_gap(WORDS)
+        optima.gap(WORDS, optima.ridge_value(moments, decay)) / optima.theory_gap(WORDS)
         for decay in (1e-4, 1e-3)
     ]
     assert shares == pytest.approx([0.98, 0.88], abs=0.015)
@@ -133,12 +132,12 @@ def test_weight_decay_takes_two_and_twelve_percent_off_the_gap_of_values() -> No
 def test_without_masked_keys_the_gap_follows_the_other_formula(words) -> None:
     rows = rows_of(words, 2, (1000, 1200), 1000, attended=False)
     visible = float(rows.keys[:, data.SPECIAL :].sum(axis=1).mean())
-    theory = optima.theory_gap_hidden(words.v, visible)
+    theory = optima.theory_gap(words, visible)
     W_V = optima.ridge_value(optima.moments(rows), 0.0)
-    found = optima.gap(data.Vocabulary(words.T, words.v), W_V)
+    found = optima.gap(words, W_V)
     assert found == pytest.approx(theory, rel=0.01)
     assert theory < 0.93 * optima.theory_gap(words)
-    assert optima.theory_gap_hidden(10, 100) == pytest.approx(0.102)  # START and END, too
+    assert optima.theory_gap(WORDS, 100) == pytest.approx(0.102)  # START and END, too
 
 
 def test_the_exact_gap_of_finite_documents_goes_to_the_theorems() -> None:
@@ -149,16 +148,16 @@ def test_the_exact_gap_of_finite_documents_goes_to_the_theorems() -> None:
     chosen = WORDS.model_copy(update={"selection": "proportion"})
     rows = [data.draw(chosen, 500, (100, 100), "a test", tau=5, seed=seed) for seed in range(4)]
     each = [optima.ridge_value(optima.moments(one), 0.0) for one in rows]
-    found = np.mean(optima.gap(data.Vocabulary(10, 10), np.stack(each)))
+    found = np.mean(optima.gap(WORDS, np.stack(each)))
     exact = optima.gap_at_length(chosen, 5, 100)
     assert abs(exact - theory) > 0.05 * theory
     assert found == pytest.approx(exact, rel=0.02)
 
 
 def test_the_gap_counts_only_words_and_the_diagonal() -> None:
-    matrix = np.full((SMALL.size, SMALL.size), 7.0)
+    matrix = np.full((D, D), 7.0)
     matrix[data.SPECIAL :, data.SPECIAL :] = np.eye(12)
-    assert optima.gap(SMALL, matrix) == pytest.approx(1 / 4)
+    assert optima.gap(FEW, matrix) == pytest.approx(1 / 4)
 
 
 @pytest.mark.parametrize(("parameter", "rate"), [("W_V", 10.0), ("E", 2.0)])
@@ -169,15 +168,15 @@ def test_trained_gaps_are_the_theorems_within_one_percent(parameter, rate) -> No
     trained = train_runs(
         BASE, rows.by_document(), runs, embedding, "squared", 150, observed, only=alone
     )
-    found = optima.gap(data.Vocabulary(10, 10), trained.observed["matrix"][-1].numpy())
+    found = optima.gap(WORDS, trained.observed["matrix"][-1].numpy())
     np.testing.assert_allclose(found / optima.theory_gap(WORDS), 1, atol=0.01)
 
 
 def test_the_optimal_ratio_is_that_of_the_specification() -> None:
-    vocabulary, found = data.Vocabulary(10, 10), {}
+    found = {}
     for tau in (1, 2, 3, 5):
         rows = rows_of(WORDS, tau, (100, 150), 2000)
-        found[tau] = optima.optimal_attention(vocabulary, rows)["ratio"]
+        found[tau] = optima.optimal_attention(WORDS, rows)["ratio"]
     expected = {1: 1.02, 2: 7.10, 3: 8.48, 5: 10.7}
     assert found == pytest.approx(expected, rel=0.08)
     assert (np.diff(list(found.values())) > 0).all()
@@ -195,13 +194,9 @@ def test_a_run_is_the_same_whatever_else_is_trained() -> None:
 
 
 def attention_block(variant: dict, **changes: object) -> AttentionTableSettings:
-    known = {
-        "name": "a",
-        "embedding": "one_hot",
-        "optimizers": [{"optimizer": "sgd", "learning_rate": 1}],
-    }
-    common = {"N": (50, 60), "documents": 60, "concentration": 0.1, "steps": 12, "seeds": 3}
-    common |= {"released": {"variant": "a", "epochs": 8, "seeds": {"sgd": 2}}}
+    known = {"name": "a", "embedding": "one_hot", "rates": {"sgd": [1]}, "released": True}
+    common = {"N": (50, 60), "documents": 60, "concentration": 0.1, "steps": 12}
+    common |= {"seeds": {"adam": 2, "sgd": 3}, "released_epochs": 8, "released_seeds": {"sgd": 2}}
     common |= {"evaluated_documents": 20, "evaluated_tokens": 40}
     return AttentionTableSettings(variants=[known | variant], **common | changes)
 
@@ -212,27 +207,25 @@ def test_the_first_seeds_go_on_to_the_released_budget_and_pass_the_tables() -> N
     by = averages.groupby(["budget", "step", "accounting"])["seed"].nunique()
     assert by.xs("correct", level="accounting").to_dict() == {("table", 12): 3, ("released", 24): 2}
     assert kept["S"].shape == kept["weights"].shape == (16, 16)
-    alone, _ = attention.topic_attention(BASE, block.model_copy(update={"released": None}))
+    alone, _ = attention.topic_attention(BASE, attention_block({"released": False}))
     keys = ["accounting", "seed"]
     both = [t[t["budget"] == "table"].set_index(keys).sort_index() for t in (averages, alone)]
     np.testing.assert_allclose(both[0]["same_topic"], both[1]["same_topic"], rtol=1e-4)
 
 
-def test_an_optimizer_may_have_seeds_of_its_own() -> None:
-    rows = [{"optimizer": "sgd", "learning_rate": rate} for rate in (0.5, 1)]
-    rows[0]["seeds"] = 2
-    averages, _ = attention.topic_attention(
-        BASE, attention_block({"optimizers": rows}, released=None)
-    )
-    assert averages.groupby("learning_rate")["seed"].nunique().to_dict() == {0.5: 2, 1: 3}
+def test_an_optimizer_has_seeds_of_its_own() -> None:
+    variant = {"rates": {"sgd": [0.5, 1], "adam": [0.01]}, "released": False}
+    averages, _ = attention.topic_attention(BASE, attention_block(variant))
+    by = averages.groupby(["optimizer", "learning_rate"])["seed"].nunique()
+    assert by.to_dict() == {("adam", 0.01): 2, ("sgd", 0.5): 3, ("sgd", 1): 3}
 
 
 def test_uniform_attention_is_one_over_the_length_in_every_pair_class() -> None:
-    vocabulary, rng = data.Vocabulary(10, 10), np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     weights = data.topic_weights(rng, 10, 20, None, 0.1)
-    tokens = data.draw_documents(rng, vocabulary, weights, (100, 150), framed=True)
-    flat = np.zeros((1, vocabulary.size, vocabulary.size))
-    for topics in attention.topics_of_ids(vocabulary).values():
+    tokens = data.draw_documents(rng, 10, weights, (100, 150), framed=True)
+    flat = np.zeros((1, 104, 104))
+    for topics in attention.accountings(WORDS).values():
         np.testing.assert_allclose(attention.pair_averages(flat, tokens, topics, 100), 0.01)
     assert np.isnan(attention.pair_averages(flat * np.nan, tokens, topics, 100)).all()
 
@@ -255,7 +248,7 @@ def test_a_variant_is_measured_on_documents_framed_as_it_is_trained() -> None:
 
 def test_adam_attends_to_the_topic_once_values_are_frozen_at_their_optimum() -> None:
     block = {"embedding": "one_hot", "frozen_value": True, "loss": "squared"}
-    block |= {"optimizers": [{"optimizer": "adam", "learning_rate": 0.02}]}
+    block |= {"rates": {"adam": [0.02]}}
     settings = attention_block(block, N=(100, 150), documents=400, steps=80, evaluated_tokens=100)
     averages, _ = attention.topic_attention(BASE.model_copy(update={"model": WORDS}), settings)
     own = averages[averages["accounting"] == "correct"]
@@ -263,7 +256,7 @@ def test_adam_attends_to_the_topic_once_values_are_frozen_at_their_optimum() -> 
 
 
 def history(W_V: list[float], W_K: list[float], diverged_at: int = -1) -> pd.DataFrame:
-    known = {"kind": "setting", "name": "a", "learning_rate": 1.0, "noise": 0.1, "seed": 0}
+    known = {"name": "a", "learning_rate": 1.0, "noise": 0.1, "seed": 0}
     norms = {"step": range(len(W_V)), "W_K": W_K, "W_Q": W_K, "W_V": W_V}
     return pd.DataFrame(known | norms | {"diverged_at": diverged_at})
 
@@ -285,15 +278,15 @@ def test_stages_are_read_off_the_norms(W_V, W_K, t_V, t_KQ, in_order) -> None:
 
 
 def stage_block(settings: list[dict], **changes: object) -> TwoStageSettings:
-    known = {"embedding": "one_hot", "loss": "squared", "optimizer": "sgd"}
-    panel = known | {"name": "m", "learning_rates": [0.01], "noises": [0.1]}
-    common = {"N": (100, 150), "documents": 60, "concentration": 0.1, "maps": [panel]}
-    common |= {"steps": 20, "seeds": 1, "map_seeds": 1, "settings": [known | s for s in settings]}
+    known = {"embedding": "one_hot", "loss": "squared", "optimizer": "sgd", "noises": [0.1]}
+    panel = {"name": "m", "learning_rates": [0.01, 0.02]}
+    common = {"N": (100, 150), "documents": 60, "concentration": 0.1, "steps": 20, "seeds": 1}
+    common |= {"map_seeds": 1, "trainings": [known | one for one in (*settings, panel)]}
     return TwoStageSettings(**common | changes)
 
 
 def test_shares_are_of_all_runs_and_half_the_steps_have_their_own() -> None:
-    block = stage_block([{"name": "a", "learning_rate": 1.0, "noise": 0.1}], steps=10)
+    block = stage_block([{"name": "a", "learning_rates": [1.0]}], steps=10)
     W_K, flat = [*[0.1] * 4, *[0.5] * 7], [0.1, 0.5, *[1.0] * 9]
     runs = [
         history(flat, W_K),
@@ -301,7 +294,7 @@ def test_shares_are_of_all_runs_and_half_the_steps_have_their_own() -> None:
         history(flat, W_K, diverged_at=8),
     ]
     norms = pd.concat([run.assign(seed=seed) for seed, run in enumerate(runs)])
-    norms = pd.concat([norms, norms.assign(kind="map", name="m")])
+    norms = pd.concat([norms, norms.assign(name="m")])
     rows = pd.DataFrame(stage_rows(norms, block, {})).set_index(["studied", "quantity"])
     found = rows.loc["setting", "value"].to_dict()
     shares = {"in_order": 1 / 3, "in_order_by_half": 2 / 3, "diverged": 1 / 3}
@@ -311,18 +304,18 @@ def test_shares_are_of_all_runs_and_half_the_steps_have_their_own() -> None:
 
 
 def test_norms_of_a_diverged_run_end_where_it_diverged() -> None:
-    block = stage_block([{"name": "a", "learning_rate": 1e6, "noise": 0.1}])
-    norms = two_stages(BASE, block).set_index(["kind", "step"])
-    diverged_at = norms.loc["setting", "diverged_at"].iloc[0]
+    block = stage_block([{"name": "a", "learning_rates": [1e6]}])
+    norms = two_stages(BASE, block).set_index(["name", "step"])
+    diverged_at = norms.loc["a", "diverged_at"].iloc[0]
     assert 0 < diverged_at <= 20
-    finite = norms.loc["setting", "W_V"].notna()
+    finite = norms.loc["a", "W_V"].notna()
     assert finite.index[finite].tolist() == list(range(diverged_at))
-    assert norms.loc["map", ["W_K", "W_Q", "W_V"]].notna().all(axis=None)
-    assert not stage_times(norms.loc[["setting"]].reset_index())["in_order"].any()
+    assert norms.loc["m", ["W_K", "W_Q", "W_V"]].notna().all(axis=None)
+    assert not stage_times(norms.loc[["a"]].reset_index())["in_order"].any()
 
 
 def test_one_hot_words_have_two_stages_by_adam_where_masked_words_are_hidden() -> None:
-    adam = {"optimizer": "adam", "learning_rate": 0.003, "noise": 1e-3}
+    adam = {"optimizer": "adam", "learning_rates": [0.003], "noises": [1e-3]}
     hidden = {"name": "hidden", "loss": "mean_squared", "masked_attended": False}
     summed = {"name": "summed", "loss": "squared", "masked_attended": False}
     # With a tenth of the documents W_V never stops growing: it learns them by heart.
@@ -366,13 +359,6 @@ def test_the_grid_selects_the_proportion_and_changes_one_number_at_a_time() -> N
     assert {name: tuple(row) for name, row in varied.T.items()} == expected
 
 
-def test_a_variants_training_depends_on_its_own_settings_alone() -> None:
-    block = settings_with().attention
-    own = block.only("one_hot")
-    assert ([one.name for one in own.variants], own.released) == (["one_hot"], None)
-    assert block.only("layer_norm").released == block.released
-
-
 def settings_with(**changes: dict) -> SyntheticSettings:
     known = yaml.safe_load((ROOT / "config.yaml").read_text())["topic_structure"]["synthetic"]
     for block, values in changes.items():
@@ -386,14 +372,10 @@ def settings_with(**changes: dict) -> SyntheticSettings:
         ({"model": {"p_c": 0.95}}, "p_c + p_r = 1.05: at most 1"),
         ({"theory": {"N": [1200, 1000]}}, "fewest words of a document"),
         ({"attention": {"documents": 30}}, "attention.documents = 30: at least one batch of 40"),
-        ({"stage_two": {"taus": [2, 10]}}, "stage_two.taus: 10 must be below T = 10"),
+        ({"stage_two_long": {"taus": [2, 10]}}, "stage_two_long.taus: 10 must be below T = 10"),
         ({"ratio_over_T": {"T": [5, 20]}}, "ratio_over_T.taus: 7 must be below T = 5"),
         ({"gap_grid": {"p_c": [0.95]}}, "gap_grid.p_c: 0.95 + p_r = 0.1"),
         ({"two_stages": {"step": 5}}, "unknown key 'step'"),
-        (
-            {"attention": {"released": {"variant": "b", "epochs": 2, "seeds": {}}}},
-            "attention.released.variant = b: one of layer_norm, one_hot, frozen_value",
-        ),
     ],
 )
 def test_settings_that_do_not_fit_are_refused_in_one_line(changes, told) -> None:

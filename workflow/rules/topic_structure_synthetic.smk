@@ -1,6 +1,9 @@
 # Li, Li & Risteski (2023) on synthetic documents: what is solved and trained, and what shows it.
 synthetic = settings.topic_structure.synthetic
-VARIANTS = [variant.name for variant in synthetic.attention.variants]
+in_common = synthetic.model_dump(
+    mode="json", include={"threads", "device", "model", "batch", "chunk"}
+)
+VARIANTS = {variant.name: dump(variant) for variant in synthetic.attention.variants}
 
 
 rule solve_topic_theory:
@@ -37,8 +40,6 @@ rule train_topic_attention:
         "results/logs/train_topic_attention/{variant}.log",
     benchmark:
         "results/benchmarks/train_topic_attention/{variant}.tsv"
-    wildcard_constraints:
-        variant="|".join(VARIANTS),
     priority: 1
     conda:
         "../../envs/onelayer.yaml"
@@ -48,9 +49,8 @@ rule train_topic_attention:
         runtime=lambda w, attempt: 120 * attempt,
         gpu=gpus(synthetic),
     params:
-        settings=lambda w: dump(
-            synthetic.in_common, attention=dump(synthetic.attention.only(w.variant))
-        ),
+        settings=lambda w: in_common
+        | {"attention": dump(synthetic.attention, variants=[VARIANTS[w.variant]])},
         code=code("train_topic_attention"),
     message:
         "Train the attention of the published table: {wildcards.variant}"
@@ -74,7 +74,7 @@ rule train_two_stages:
         runtime=lambda w, attempt: 60 * attempt,
         gpu=gpus(synthetic),
     params:
-        settings=dump(synthetic.in_common, two_stages=dump(synthetic.two_stages)),
+        settings=in_common | {"two_stages": dump(synthetic.two_stages)},
         code=code("train_two_stages"),
     message:
         "Train from near-zero matrices"

@@ -12,6 +12,7 @@ Attending = Literal["one_hot", "layer_norm"]  # the paper's model, or the author
 OptimizerKind = Literal["adam", "sgd"]
 # Squared loss is summed over the vocabulary; `mean_squared` averages, as PyTorch's MSELoss does.
 LossKind = Literal["squared", "mean_squared", "cross_entropy"]
+LearningRates = dict[LossKind, dict[OptimizerKind, Positive]]
 Several = Annotated[int, Field(ge=2)]
 Chance = Annotated[float, Field(ge=0, le=1)]
 Selected = Annotated[float, Field(gt=0, lt=1)]
@@ -21,9 +22,6 @@ def _ordered(N: tuple[int, int]) -> tuple[int, int]:
     if not 8 <= N[0] <= N[1]:
         raise ValueError("fewest words of a document, then most, at least 8")
     return N
-
-
-WordRange = Annotated[tuple[int, int], pydantic.AfterValidator(_ordered)]
 
 
 class TopicModelSettings(Block):
@@ -48,7 +46,7 @@ class TopicModelSettings(Block):
 class DocumentSettings(Block):
     """Documents of an experiment."""
 
-    N: WordRange
+    N: Annotated[tuple[int, int], pydantic.AfterValidator(_ordered)]  # fewest and most words
     documents: Several
 
 
@@ -57,19 +55,16 @@ class TheorySettings(DocumentSettings):
 
     tau: Count  # topics in a document
     weight_decays: list[Annotated[float, Field(ge=0)]] = Field(min_length=1)
-    adam_rate: Positive  # under squared loss, as the next two
-    sgd_rate_value: Positive
-    sgd_rate_embedding: Positive
+    rates: dict[Literal["W_V", "E"], LearningRates] = Field(min_length=2)  # of both
     steps: Count
     seeds: Several
-    cross_entropy_rates: dict[OptimizerKind, Positive]
 
 
 class ComponentSettings(DocumentSettings):
     """All components trained together: the heat maps of the paper's Figure 1."""
 
     tau: Count
-    rates: dict[LossKind, dict[OptimizerKind, Positive]]  # learning rates
+    rates: LearningRates
     steps: Count
 
 
@@ -85,12 +80,12 @@ class GapGridSettings(DocumentSettings):
     p_c: list[Chance]
 
 
-class OptimizerSettings(Block):
-    """An optimiser and its learning rate."""
+class RatioSettings(DocumentSettings):
+    """The optimal attention with W_V at the optimum of stage 1, over tau and T."""
 
-    optimizer: OptimizerKind
-    learning_rate: Positive
-    seeds: Several | None = None  # where they are not `attention.seeds`
+    taus: list[Count] = Field(min_length=2)
+    T: list[Several] = []  # none: the model's own
+    seeds: Several  # draws of documents
 
 
 class AttentionVariant(Block):
@@ -103,15 +98,8 @@ class AttentionVariant(Block):
     masked_attended: bool = True
     frozen_value: bool = False  # W_V stays at the optimum of stage 1
     loss: LossKind = "cross_entropy"
-    optimizers: list[OptimizerSettings] = Field(min_length=1)  # rows of the table
-
-
-class ReleasedSettings(Block):
-    """The budget of the authors' released configuration."""
-
-    variant: Name  # a name of `attention.variants`
-    epochs: Count  # passes over the documents
-    seeds: dict[OptimizerKind, Count]  # of the runs of the table, how many go on
+    rates: dict[OptimizerKind, list[Positive]] = Field(min_length=1)  # rows of the table
+    released: bool = False  # the first runs go on to the released budget
 
 
 class AttentionTableSettings(DocumentSettings):
@@ -120,70 +108,40 @@ class AttentionTableSettings(DocumentSettings):
     concentration: Positive  # of the Dirichlet distribution of topic weights
     variants: Annotated[list[AttentionVariant], each_once("name")] = Field(min_length=1)
     steps: Count
-    seeds: Several  # runs of each row
-    released: ReleasedSettings | None
+    seeds: dict[OptimizerKind, Several] = Field(min_length=2)  # runs of each row, of both
+    released_epochs: Count  # passes over the documents in the authors' released configuration
+    released_seeds: dict[OptimizerKind, Count]  # runs of each row that go on to them
     evaluated_documents: Count  # fresh and unmasked; attention is averaged on them
     evaluated_tokens: int = Field(ge=8)  # to which they are cut, START included
 
-    def only(self, name: str) -> "AttentionTableSettings":
-        """What the training of one variant depends on."""
-        released = self.released if self.released and self.released.variant == name else None
-        variants = [one for one in self.variants if one.name == name]
-        return self.model_copy(update={"variants": variants, "released": released})
 
-
-class StageModel(Block):
-    """What is trained from near-zero matrices."""
+class StageTraining(Block):
+    """What is trained from near-zero matrices: a setting, or a map where rates or noises vary."""
 
     name: Title
     embedding: Attending
     loss: LossKind
     optimizer: OptimizerKind
     masked_attended: bool = True  # as of `attention.variants`
-
-
-class StageSetting(StageModel):
-    """One training of it."""
-
-    learning_rate: Positive
-    noise: Positive  # W_K, W_Q and W_V start uniform in [0, noise)
-    pictured: bool = False  # it comes nearest to the published steps
-    seeds: Count | None = None  # where they are not `two_stages.seeds`
-
-
-class StageMap(StageModel):
-    """Where two stages appear, over learning rate and initial noise."""
-
     learning_rates: list[Positive] = Field(min_length=1)
-    noises: list[Positive] = Field(min_length=1)
+    noises: list[Positive] = Field(min_length=1)  # W_K, W_Q and W_V start uniform in [0, noise)
+    pictured: bool = False  # it comes nearest to the published steps
+    seeds: Count | None = None  # where they are not those of all settings, or of all maps
+
+    @property
+    def is_map(self) -> bool:
+        """Whether it has several cells."""
+        return len(self.learning_rates) * len(self.noises) > 1
 
 
 class TwoStageSettings(DocumentSettings):
     """Norms of W_K, W_Q and W_V from near-zero initial values on."""
 
     concentration: Positive
-    settings: Annotated[list[StageSetting], each_once("name")] = Field(min_length=1)
-    maps: Annotated[list[StageMap], each_once("name")] = Field(min_length=1)
+    trainings: Annotated[list[StageTraining], each_once("name")] = Field(min_length=1)
     steps: int = Field(ge=10)
     seeds: Count  # runs of each setting
     map_seeds: Count  # runs of each cell of the maps
-
-
-class StageTwoSettings(DocumentSettings):
-    """The optimal attention with W_V at the optimum of stage 1, against tau."""
-
-    taus: list[Count] = Field(min_length=2)
-    N_long: WordRange
-    documents_long: Several
-    seeds: Count  # draws of documents for each tau
-
-
-class RatioOverTSettings(DocumentSettings):
-    """The same optimum over the number of topics there are."""
-
-    T: list[Several] = Field(min_length=2)
-    taus: list[Count] = Field(min_length=2)
-    seeds: Several
 
 
 class SyntheticTraining(Computing):
@@ -200,8 +158,9 @@ class TopicTheorySettings(SyntheticTraining):
     theory: TheorySettings
     components: ComponentSettings
     gap_grid: GapGridSettings
-    stage_two: StageTwoSettings
-    ratio_over_T: RatioOverTSettings
+    stage_two_short: RatioSettings
+    stage_two_long: RatioSettings
+    ratio_over_T: RatioSettings  # exactly the proportion p_m of the words is selected
 
 
 class SyntheticSettings(TopicTheorySettings):
@@ -210,31 +169,24 @@ class SyntheticSettings(TopicTheorySettings):
     attention: AttentionTableSettings
     two_stages: TwoStageSettings
 
-    @property
-    def in_common(self) -> SyntheticTraining:
-        """What all trainings have in common."""
-        return SyntheticTraining(**{n: getattr(self, n) for n in SyntheticTraining.model_fields})
-
     @pydantic.model_validator(mode="after")
     def _fits(self) -> "SyntheticSettings":
         for key in ("theory", "components", "attention", "two_stages"):
             if self.batch > (fewer := getattr(self, key).documents):
                 raise ValueError(f"{key}.documents = {fewer}: at least one batch of {self.batch}")
-        grid, over_T, T = self.gap_grid, self.ratio_over_T, self.model.T
-        for key, taus, topics in (
-            ("theory.tau", [self.theory.tau], T),
-            ("components.tau", [self.components.tau], T),
-            ("stage_two.taus", self.stage_two.taus, T),
-            ("ratio_over_T.taus", over_T.taus, min(over_T.T)),
-            ("gap_grid.taus", grid.taus, T),
-            ("gap_grid.tau", [grid.tau], min([T, *grid.T])),
-        ):
-            if (tau := max(taus, default=0)) >= topics:  # every document has all: nothing to learn
+        grid, T = self.gap_grid, self.model.T
+        most = {
+            "theory.tau": (self.theory.tau, T),
+            "components.tau": (self.components.tau, T),
+            "gap_grid.taus": (max(grid.taus, default=0), T),
+            "gap_grid.tau": (grid.tau, min([T, *grid.T])),
+        }
+        for key in ("stage_two_short", "stage_two_long", "ratio_over_T"):
+            block = getattr(self, key)
+            most[f"{key}.taus"] = max(block.taus), min(block.T or [T])
+        for key, (tau, topics) in most.items():
+            if tau >= topics:  # every document has all: nothing to learn
                 raise ValueError(f"{key}: {tau} must be below T = {topics}")
-        if (most := max(grid.p_c, default=0)) + self.model.p_r > 1:
-            raise ValueError(f"gap_grid.p_c: {most:.15g} + p_r = {self.model.p_r:.15g}: at most 1")
-        released, known = self.attention.released, [v.name for v in self.attention.variants]
-        if released and released.variant not in known:
-            one_of = f"one of {', '.join(known)}"
-            raise ValueError(f"attention.released.variant = {released.variant}: {one_of}")
+        if (p_c := max(grid.p_c, default=0)) + self.model.p_r > 1:
+            raise ValueError(f"gap_grid.p_c: {p_c:.15g} + p_r = {self.model.p_r:.15g}: at most 1")
         return self

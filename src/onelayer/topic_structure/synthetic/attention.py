@@ -1,8 +1,9 @@
 """'Stage 2 result': the published table of average attention between words by pair class.
 
-The classes: same word; same topic, different word; different topics. Averages are over all ordered
-pairs of positions that hold words, each with itself too.
+Averages are over all ordered pairs of positions that hold words, each with itself too.
 """
+
+import itertools
 
 import numpy as np
 import pandas as pd
@@ -11,46 +12,39 @@ from onelayer.ensemble.execution import Execution
 from onelayer.seeds import generator
 from onelayer.settings import topic_structure_synthetic as blocks
 from onelayer.topic_structure.synthetic import data
-from onelayer.topic_structure.synthetic.data import Vocabulary
+from onelayer.topic_structure.synthetic.data import PAIR_CLASSES
 from onelayer.topic_structure.synthetic.model import attention_logits
 from onelayer.topic_structure.synthetic.optima import stage_one_optimum
 from onelayer.topic_structure.synthetic.train import Run, train_runs
 
-PAIR_CLASSES = ["same_word", "same_topic", "different_topic"]
 NO_TOPIC, NOT_COUNTED = -1, -2
-FLOOR = 600.0  # exp(-600), also as a share of a document, is not rounded to 0
+FLOOR = 600.0  # most that a logit counts as below its query's largest: exp(-600) is not 0
 
 
-def topics_of_ids(vocabulary: Vocabulary) -> dict[str, np.ndarray]:
+def accountings(words: blocks.TopicModelSettings) -> dict[str, np.ndarray]:
     """Topic of each id, int64 [D]: `correct`, where special ids are not counted, and `shifted`.
 
     The authors' released code looks topics up by id as if it were the word's number. Word w has id
     w + 4, but its topic is read at w + 4. So topics are shifted by four words, the last four words
     have none, and START counts as a word of the first topic.
     """
-    topics = np.arange(vocabulary.size) // vocabulary.v
+    correct = data.topics_of_ids(words)
+    shifted = np.arange(len(correct)) // words.v
     return {
-        "correct": np.where(vocabulary.topic < 0, NOT_COUNTED, vocabulary.topic),
-        "shifted": np.where(topics < vocabulary.T, topics, NO_TOPIC),
+        "correct": np.where(correct < 0, NOT_COUNTED, correct),
+        "shifted": np.where(shifted < words.T, shifted, NO_TOPIC),
     }
 
 
 def pair_averages(
     S: np.ndarray, documents: np.ndarray, topics: np.ndarray, length: int
 ) -> np.ndarray:
-    """Mean attention weight from one position to another by pair class.
+    """Mean attention weight from one position to another by `PAIR_CLASSES`, float64 [runs, 3].
 
-    Args:
-        S: attention logits, [runs, D queries, D keys]; more than `FLOOR` below the largest of its
-            query counts as `FLOOR` below it.
-        documents: ids, unmasked, [documents, longest]; cut to `length`. Weights of a document of n
-            tokens are multiplied by n / length, as the authors do.
-        topics: topic of each id; ids with `NO_TOPIC` count only as same word, ids with
-            `NOT_COUNTED` not at all.
-
-    Returns:
-        float64 [runs, 3], in the order of `PAIR_CLASSES`; NaN for a class without pairs, and for
-        all classes where S is not finite.
+    Logits S are [runs, D queries, D keys]; unmasked documents of ids, [documents, longest], are cut
+    to `length`, and weights of one of n tokens multiplied by n / length, as the authors do. Ids of
+    topic `NO_TOPIC` count only as same word, of `NOT_COUNTED` not at all. NaN stands for a class
+    without pairs, and for all classes where S is not finite.
     """
     row, kept = np.arange(len(documents))[:, None], documents[:, :length]
     counts = np.zeros((len(documents), S.shape[-1]))
@@ -81,36 +75,32 @@ def topic_attention(
 ) -> tuple[pd.DataFrame, dict[str, np.ndarray]]:
     """Train the one variant of the block; average its attention, keep a run for the heat maps.
 
-    The first seeds go on to the released budget, if the block has one. Attention is averaged over
-    fresh documents, framed as those of the training are.
-
-    Returns:
-        Rows `variant`, `accounting` (correct or shifted topics), `optimizer`, `learning_rate`,
-        `seed`, `budget` (table or released), `step`, one column per pair class, `diverged_at`; and
-        of the first row's first seed `weights`, W_K^T W_Q, and the logits `S`, [D, D], with the
-        heat map's `document`.
+    The first seeds go on to the released budget, if the variant does. Attention is averaged over
+    fresh documents, framed as those of the training are. Rows have the run, `accounting` (correct
+    or shifted topics), `budget` (table or released), `step`, a column per pair class, and
+    `diverged_at`. Kept are of the first row's first seed `weights`, W_K^T W_Q, and the logits `S`,
+    [D, D], and the heat map's `document`.
     """
-    [variant], released, words = block.variants, block.released, base.model
-    vocabulary, embedding = Vocabulary(words.T, words.v), variant.embedding
-    of = {"concentration": block.concentration, "masked_attended": variant.masked_attended}
+    [variant], words = block.variants, base.model
+    embedding, attended = variant.embedding, variant.masked_attended
+    of = {"concentration": block.concentration, "masked_attended": attended}
     rows = data.draw(words, block.documents, block.N, "attention", **of)
-    frozen = {"W_V": stage_one_optimum(vocabulary, rows)} if variant.frozen_value else {}
+    frozen = {"W_V": stage_one_optimum(words, rows)} if variant.frozen_value else {}
     rng = generator("topic documents", "evaluation")
     weights = data.topic_weights(rng, words.T, block.evaluated_documents, None, block.concentration)
-    fresh = data.draw_documents(rng, vocabulary, weights, block.N, not variant.masked_attended)
-    budgets = {"table": block.steps}  # in steps
-    if released:
-        budgets["released"] = released.epochs * (block.documents // base.batch)
+    fresh = data.draw_documents(rng, words.v, weights, block.N, not attended)
     groups = {True: [], False: []}  # go on to the released budget
-    for one in sorted(variant.optimizers, key=lambda one: one.optimizer):
-        for seed in range(one.seeds or block.seeds):
-            longer = bool(released) and seed < released.seeds.get(one.optimizer, 0)
-            groups[longer].append(Run(seed, one.optimizer, one.learning_rate))
-    parts, kept = [], {}
+    for optimizer, rates in sorted(variant.rates.items()):
+        longer = block.released_seeds.get(optimizer, 0) if variant.released else 0
+        for rate, seed in itertools.product(rates, range(block.seeds[optimizer])):
+            groups[seed < longer].append(Run(seed, optimizer, rate))
+    parts, kept = [], {"document": fresh[0, : block.evaluated_tokens]}
     for longer, runs in groups.items():
         if not runs:
             continue
-        looks = budgets if longer else {"table": block.steps}
+        looks = {"table": block.steps}
+        if longer:
+            looks["released"] = block.released_epochs * (block.documents // base.batch)
         last = max(looks.values())
         trained = train_runs(
             *(base, rows, runs, embedding, variant.loss, last),
@@ -124,12 +114,11 @@ def topic_attention(
         of_runs = of_runs.assign(variant=variant.name, diverged_at=trained.diverged_at.numpy())
         for budget, step in looks.items():
             S = logits[trained.observed_at.index(step)]
-            for accounting, of_ids in topics_of_ids(vocabulary).items():
+            for accounting, topics in accountings(words).items():
                 part = of_runs.assign(budget=budget, step=step, accounting=accounting)
-                part[PAIR_CLASSES] = pair_averages(S, fresh, of_ids, block.evaluated_tokens)
+                part[PAIR_CLASSES] = pair_averages(S, fresh, topics, block.evaluated_tokens)
                 parts.append(part)
-        if not kept:
-            at = trained.observed_at.index(block.steps)
-            kept = {"S": logits[at, 0], "weights": trained.observed["weights"][at, 0].numpy()}
-    document = fresh[0, : block.evaluated_tokens]
-    return pd.concat(parts, ignore_index=True), kept | {"document": document}
+        at = trained.observed_at.index(block.steps)
+        first = {"S": logits[at, 0], "weights": trained.observed["weights"][at, 0].numpy()}
+        kept = first | kept
+    return pd.concat(parts, ignore_index=True), kept

@@ -9,38 +9,26 @@ instead of a sequence. `CountRows` keeps exactly that.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from onelayer.seeds import generator
 from onelayer.settings.topic_structure_synthetic import TopicModelSettings
 
-PAD, MASK, START, END = range(4)
-SPECIAL = 4  # ids below are no words
+# Ids: four special ones, then v words of each topic.
+PAD, MASK, START, END, SPECIAL = range(5)
+# Pairs of words in a document whose attention is averaged.
+PAIR_CLASSES = ["same_word", "same_topic", "different_topic"]
 
 
-@dataclass(frozen=True)
-class Vocabulary:
-    """T topics of v words each, after the special ids; the topic of id t is (t - 4) // v."""
+def topics_of_ids(words: TopicModelSettings) -> np.ndarray:
+    """Topic of each id, int64 [D]; -1 for special ids."""
+    return np.concatenate([np.full(SPECIAL, -1), np.repeat(np.arange(words.T), words.v)])
 
-    T: int
-    v: int
 
-    @property
-    def size(self) -> int:
-        """Ids in all: D."""
-        return SPECIAL + self.T * self.v
-
-    @cached_property
-    def topic(self) -> np.ndarray:
-        """Topic of each id, int64 [D]; -1 for special ids."""
-        return np.concatenate([np.full(SPECIAL, -1), np.repeat(np.arange(self.T), self.v)])
-
-    @cached_property
-    def membership(self) -> np.ndarray:
-        """float64 [D, T]: 1 where an id belongs to a topic."""
-        return (self.topic[:, None] == np.arange(self.T)).astype(np.float64)
+def membership(words: TopicModelSettings) -> np.ndarray:
+    """float64 [D, T]: 1 where an id belongs to a topic."""
+    return (topics_of_ids(words)[:, None] == np.arange(words.T)).astype(np.float64)
 
 
 def topic_weights(
@@ -58,7 +46,7 @@ def topic_weights(
 
 def draw_documents(
     rng: np.random.Generator,
-    vocabulary: Vocabulary,
+    v: int,
     weights: np.ndarray,
     N: tuple[int, int],
     framed: bool = False,
@@ -74,8 +62,8 @@ def draw_documents(
     edges[:, -1] = 1.0  # rounding must not leave a draw without a topic
     # Row d's edges lie in (d, d + 1]: one search over all of them finds every word's topic.
     draws = rng.random((documents, length.max())) + row
-    topic = np.searchsorted((edges + row).ravel(), draws, side="right") % vocabulary.T
-    tokens = SPECIAL + topic * vocabulary.v + rng.integers(vocabulary.v, size=topic.shape)
+    topic = np.searchsorted((edges + row).ravel(), draws, side="right") % weights.shape[1]
+    tokens = SPECIAL + topic * v + rng.integers(v, size=topic.shape)
     tokens[np.arange(tokens.shape[1]) >= length[:, None]] = PAD
     if not framed:
         return tokens
@@ -166,7 +154,6 @@ def draw(
     """
     rng = generator("topic documents", use, tau, seed)
     weights = topic_weights(rng, words.T, documents, tau, concentration)
-    vocabulary = Vocabulary(words.T, words.v)
-    tokens = draw_documents(rng, vocabulary, weights, N, not masked_attended)
+    tokens = draw_documents(rng, words.v, weights, N, not masked_attended)
     shown, selected = mask_documents(rng, tokens, words)
-    return count_rows(vocabulary.size, tokens, shown, selected, masked_attended)
+    return count_rows(SPECIAL + words.T * words.v, tokens, shown, selected, masked_attended)

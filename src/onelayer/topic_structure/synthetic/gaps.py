@@ -13,7 +13,7 @@ import pandas as pd
 from onelayer.ensemble.execution import Execution
 from onelayer.settings import topic_structure_synthetic as blocks
 from onelayer.topic_structure.synthetic import optima
-from onelayer.topic_structure.synthetic.data import SPECIAL, Vocabulary, draw
+from onelayer.topic_structure.synthetic.data import SPECIAL, draw
 from onelayer.topic_structure.synthetic.train import Run, train_runs
 
 # W_V alone on one-hot words, or the embeddings alone: their kind, what is trained, the optimum, and
@@ -29,34 +29,30 @@ def uniform_attention(
 ) -> tuple[pd.DataFrame, dict[str, np.ndarray]]:
     """Gaps of W_V and E alone, at the optimum and trained.
 
-    Returns:
-        Rows `parameter` (W_V or E), `masked` (attended or hidden), `loss`, `optimizer` (`optimum`:
-        not trained), `weight_decay`, `seed`, `gap`, `theory`, `diverged_at`; and the first seed's
-        W_V without weight decay by `W_V/loss/optimizer`, [D, D].
+    Rows have `parameter` (W_V or E), `masked` (attended or hidden), the run (its optimizer
+    `optimum`: not trained), `gap`, `theory`, `diverged_at`. Matrices are the first seed's W_V
+    without weight decay by `W_V/loss/optimizer`, [D, D].
     """
-    words, vocabulary = base.model, Vocabulary(base.model.T, base.model.v)
-    parts, matrices = [], {}
-    for masked, losses in (("attended", ("squared", "cross_entropy")), ("hidden", ("squared",))):
+    words, parts, matrices = base.model, [], {}
+    for masked in ("attended", "hidden"):
         kind = {"tau": theory.tau, "masked_attended": masked == "attended"}
         rows = draw(words, theory.documents, theory.N, "theory", **kind)
         decays, expected = theory.weight_decays, optima.theory_gap(words)
         if masked == "hidden":
             visible = float(rows.keys[:, SPECIAL:].sum(axis=1).mean())
-            decays, expected = [0.0], optima.theory_gap_hidden(words.v, visible)
+            decays, expected = [0.0], optima.theory_gap(words, visible)
         moments = optima.moments(rows)
         for parameter, (embedding, only, optimum, observe) in ALONE.items():
             runs = [Run(0, "optimum", math.nan, decay) for decay in decays]
             found = [("squared", runs, np.stack([optimum(moments, decay) for decay in decays]), -1)]
-            sgd = theory.sgd_rate_value if parameter == "W_V" else theory.sgd_rate_embedding
-            for loss in losses:
-                rates, decayed = {"adam": theory.adam_rate, "sgd": sgd}, decays
-                if loss == "cross_entropy":
-                    rates, decayed = theory.cross_entropy_rates, [0.0]
+            for loss, rates in theory.rates[parameter].items():
+                if masked == "hidden" and loss != "squared":
+                    continue
+                decayed = decays if loss == "squared" else [0.0]
                 grid = itertools.product(rates.items(), decayed, range(theory.seeds))
                 runs = [Run(seed, *rate, decay) for rate, decay, seed in grid]
                 of = (base, rows.by_document(), runs, embedding, loss, theory.steps)
-                how = {"only": only, "execution": Execution(device)}
-                trained = train_runs(*of, observe, **how)
+                trained = train_runs(*of, observe, only=only, execution=Execution(device))
                 ends = trained.observed["matrix"][-1].numpy()
                 found.append((loss, runs, ends, trained.diverged_at))
                 for run, end in zip(runs, ends, strict=True):
@@ -64,7 +60,7 @@ def uniform_attention(
                         matrices[f"W_V/{loss}/{run.optimizer}"] = end
             for loss, runs, ends, diverged_at in found:
                 part = pd.DataFrame(runs)[["optimizer", "weight_decay", "seed"]]
-                part["gap"] = optima.gap(vocabulary, ends)
+                part["gap"] = optima.gap(words, ends)
                 part["theory"] = expected if loss == "squared" else math.nan
                 setting = {"masked": masked, "parameter": parameter, "loss": loss}
                 parts.append(part.assign(diverged_at=diverged_at, **setting))
@@ -92,23 +88,19 @@ def gap_grid(words: blocks.TopicModelSettings, grid: blocks.GapGridSettings) -> 
 
     One number at a time is changed to those of the grid. Exactly the proportion p_m of the words is
     selected, as the paper defines it. E has the T dimensions that it has in the theorem: more only
-    fit the noise of finite documents.
-
-    Returns:
-        Rows `parameter` (W_V or E), `varied` (base, or what differs from it), `v`, `T`, `p_m`,
-        `p_c`, `tau`, `seed`, `gap`, `theory`, `off` (how far documents of the fewest words may take
-        the gap of W_V from the theorem's, which has infinitely long ones).
+    fit the noise of finite documents. `varied` is base, or what differs from it; `off` how far
+    documents of the fewest words may take W_V's gap from the theorem's, whose are infinitely long.
     """
-    same = {name: getattr(words, name) for name in ("v", "T", "p_m", "p_c")} | {"tau": grid.tau}
+    same = {"v": words.v, "T": words.T, "p_m": words.p_m, "p_c": words.p_c, "tau": grid.tau}
+    others = {"v": grid.v, "T": grid.T, "p_m": grid.p_m, "p_c": grid.p_c, "tau": grid.taus}
     settings = [{"varied": "base"} | same]
-    for name in same:
-        values = grid.taus if name == "tau" else getattr(grid, name)
+    for name, values in others.items():
         settings += [{"varied": name} | same | {name: value} for value in values]
     gaps = []
     for setting in settings:
         changed = {name: setting[name] for name in ("v", "T", "p_m", "p_c")}
         model = words.model_copy(update=changed | {"selection": "proportion"})
-        vocabulary, theory = Vocabulary(model.T, model.v), optima.theory_gap(model)
+        setting["theory"] = theory = optima.theory_gap(model)
         setting["off"] = abs(optima.gap_at_length(model, setting["tau"], grid.N[0]) - theory)
         for seed in range(grid.seeds):
             of = {"tau": setting["tau"], "seed": seed}
@@ -116,6 +108,6 @@ def gap_grid(words: blocks.TopicModelSettings, grid: blocks.GapGridSettings) -> 
             W_V = optima.ridge_value(moments, 0.0)
             E = optima.ridge_embedding(moments, 0.0, model.T)
             for parameter, optimum in (("W_V", W_V), ("E", E)):
-                found = {"parameter": parameter, "gap": float(optima.gap(vocabulary, optimum))}
-                gaps.append(setting | found | {"seed": seed, "theory": theory})
+                found = {"parameter": parameter, "gap": float(optima.gap(model, optimum))}
+                gaps.append(setting | found | {"seed": seed})
     return pd.DataFrame(gaps)

@@ -13,7 +13,6 @@ no topic and are not affected. 'Stage 2 result': at the optimum (v-1)/v alpha + 
 
 import itertools
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -21,25 +20,32 @@ from scipy.linalg import solve, solve_sylvester
 from scipy.optimize import minimize
 
 from onelayer.settings import topic_structure_synthetic as blocks
-from onelayer.topic_structure.synthetic.data import MASK, SPECIAL, CountRows, Vocabulary, draw
+from onelayer.topic_structure.synthetic.data import (
+    MASK,
+    SPECIAL,
+    CountRows,
+    draw,
+    membership,
+    topics_of_ids,
+)
 
 # alpha and beta are looked for between exp(-6) and exp(6). An optimal beta may be 0, and the loss
 # need not depend on one of them: they end at the edge, or where they start.
 MOST = 6.0
 
 
-class Moments(NamedTuple):
-    """Means over masked positions: x the document's key shares, y the masked word, one-hot."""
-
-    xx: np.ndarray  # mean of x x^T, float64 [D, D]
-    xy: np.ndarray  # mean of x y^T, float64 [D, D], entry [key, word]
+Moments = tuple[np.ndarray, np.ndarray]
+Loss = Callable[[np.ndarray], tuple[float, np.ndarray]]  # at (log alpha, log beta)
 
 
 def moments(rows: CountRows) -> Moments:
-    """Moments of masked documents, each weighted by its masked positions."""
+    """Means of x x^T and x y^T over masked positions, float64 [D, D] each.
+
+    x are the document's key shares, y is the masked word, one-hot.
+    """
     x, y = rows.averages()
     weight = y.sum(axis=1)
-    return Moments((x * weight[:, None]).T @ x / weight.sum(), x.T @ y / weight.sum())
+    return (x * weight[:, None]).T @ x / weight.sum(), x.T @ y / weight.sum()
 
 
 def ridge_value(moments: Moments, decay: float) -> np.ndarray:
@@ -47,9 +53,10 @@ def ridge_value(moments: Moments, decay: float) -> np.ndarray:
 
     `decay` is weight decay as PyTorch's SGD means it; 0 gives the optimum of least norm.
     """
+    xx, xy = moments
     if decay == 0:
-        return np.linalg.lstsq(moments.xx, moments.xy, rcond=1e-10)[0].T
-    return solve(moments.xx + decay / 2 * np.eye(len(moments.xx)), moments.xy, assume_a="pos").T
+        return np.linalg.lstsq(xx, xy, rcond=1e-10)[0].T
+    return solve(xx + decay / 2 * np.eye(len(xx)), xy, assume_a="pos").T
 
 
 def ridge_embedding(moments: Moments, decay: float, d: int | None = None) -> np.ndarray:
@@ -84,46 +91,45 @@ def ridge_embedding(moments: Moments, decay: float, d: int | None = None) -> np.
     return W.T @ W
 
 
-def stage_one_optimum(vocabulary: Vocabulary, rows: CountRows) -> np.ndarray:
+def stage_one_optimum(words: blocks.TopicModelSettings, rows: CountRows) -> np.ndarray:
     """W_V of stage 1 for masked documents, with its three block means as entries, [D, D].
 
     The means over same-topic and different-topic pairs of words, and over the [MASK] column.
     """
-    matrix, member = ridge_value(moments(rows), 0.0), vocabulary.membership
-    words = member.sum(1)
-    W = sum((matrix * block).sum() / block.sum() * block for block in pairs(vocabulary))
-    W[:, MASK] = matrix[:, MASK] @ words / words.sum() * words
+    matrix, is_word = ridge_value(moments(rows), 0.0), membership(words).sum(1)
+    W = sum((matrix * block).sum() / block.sum() * block for block in pairs(words))
+    W[:, MASK] = matrix[:, MASK] @ is_word / is_word.sum() * is_word
     return W
 
 
-def pairs(vocabulary: Vocabulary) -> tuple[np.ndarray, np.ndarray]:
+def pairs(words: blocks.TopicModelSettings) -> tuple[np.ndarray, np.ndarray]:
     """Pairs of words of one topic, each word with itself too, and of two topics; [D, D] of 0, 1."""
-    member = vocabulary.membership
+    member = membership(words)
     same = member @ member.T
     return same, member.sum(1)[:, None] * member.sum(1) - same
 
 
-def gap(vocabulary: Vocabulary, matrix: np.ndarray) -> np.ndarray:
+def gap(words: blocks.TopicModelSettings, matrix: np.ndarray) -> np.ndarray:
     """Mean over same-topic pairs of words minus mean over different topics, of [..., D, D]."""
     matrix = np.asarray(matrix, dtype=np.float64)
-    within, across = ((matrix * p).sum((-1, -2)) / p.sum() for p in pairs(vocabulary))
+    within, across = ((matrix * p).sum((-1, -2)) / p.sum() for p in pairs(words))
     return within - across
 
 
-def theory_gap(words: blocks.TopicModelSettings) -> float:
-    """Both theorems' gap, 1 / (v (1 - (1 - p_c) p_m)): long documents, masked words are keys."""
+def theory_gap(words: blocks.TopicModelSettings, visible: float | None = None) -> float:
+    """Both theorems' gap: long documents, masked words are keys.
+
+    Or, where masked words are none, with so many `visible` words on average, beside START and END.
+    """
+    if visible is not None:
+        return (visible + 2) / visible / words.v
     return 1 / (words.v * (1 - (1 - words.p_c) * words.p_m))
 
 
-def theory_gap_hidden(v: int, visible: float) -> float:
-    """The gap where so many words are keys, on average, with START and END, but no masked ones."""
-    return (visible + 2) / visible / v
-
-
 def gap_at_length(words: blocks.TopicModelSettings, tau: int, N: int) -> float:
-    """The exact gap of the optimal W_V for documents of N words and tau topics.
+    """The exact gap of the optimal W_V for N words and tau topics, the proportion p_m selected.
 
-    The proportion p_m of the words is selected. Symmetry makes each contrast a of topics an
+    Symmetry makes each contrast a of topics an
     eigenvector of E[x x^T] and of E[x y^T]. So W_V scales it by E[(a x)(a y)] / E[(a x)^2], masked
     words being keys.
     """
@@ -138,83 +144,62 @@ def gap_at_length(words: blocks.TopicModelSettings, tau: int, N: int) -> float:
     return products * N / squares / words.v
 
 
-class TiedLoss:
-    """Squared loss of tied attention over masked documents, with its gradient.
+def tied_loss(words: blocks.TopicModelSettings, rows: CountRows, W_V: np.ndarray) -> Loss:
+    """Squared loss of tied attention over masked documents, and its gradient.
 
     The output for a word depends on its topic alone, so a row is T topic masses. Masked positions
     are attended to. W_V, [D, D], is constant on blocks: `stage_one_optimum`.
     """
+    shows_word = rows.query >= SPECIAL
+    keys = rows.keys[rows.document[shows_word]].astype(np.float64)
+    query, targets = rows.query[shows_word], rows.targets[shows_word].astype(np.float64)
+    v, member, topic = words.v, membership(words), topics_of_ids(words)[query]
+    row, total = np.arange(len(query)), keys.sum(1)
+    weight, targets, masses = targets.sum(1), targets @ member, keys @ member  # [rows, T]
+    same_word = keys[row, query]
+    same = masses[row, topic] - same_word
+    first = SPECIAL + v * np.arange(words.T)
+    block = W_V[np.ix_(first, first)]  # [T of the output, T of the key]
+    plain = masses @ block.T + np.outer(keys[:, MASK], W_V[first, MASK])  # alpha = beta = 1
+    column = block.T[topic]  # what one more unit of the query's topic adds
 
-    def __init__(self, vocabulary: Vocabulary, rows: CountRows, W_V: np.ndarray) -> None:
-        shows_word = rows.query >= SPECIAL
-        keys = rows.keys[rows.document[shows_word]].astype(np.float64)
-        query, targets = rows.query[shows_word], rows.targets[shows_word].astype(np.float64)
-        row, self.v = np.arange(len(query)), vocabulary.v
-        masses = keys @ vocabulary.membership  # [rows, T]
-        self.targets = targets @ vocabulary.membership
-        self.weight = targets.sum(1)
-        topic = vocabulary.topic[query]
-        self.same_word = keys[row, query]
-        self.same = masses[row, topic] - self.same_word
-        self.total = keys.sum(1)
-        first = SPECIAL + vocabulary.v * np.arange(vocabulary.T)
-        block = W_V[np.ix_(first, first)]  # [T of the output, T of the key]
-        mask_part = np.outer(keys[:, MASK], W_V[first, MASK])
-        self.plain = masses @ block.T + mask_part  # alpha = beta = 1
-        self.column = block.T[topic]  # what one more unit of the query's topic adds
-
-    def __call__(self, logs: np.ndarray) -> tuple[float, np.ndarray]:
-        """Loss and gradient at (log alpha, log beta)."""
+    def loss(logs: np.ndarray) -> tuple[float, np.ndarray]:
         alpha, beta = np.exp(logs)
-        more = (alpha - 1) * self.same + (beta - 1) * self.same_word
-        Z = self.total + more
-        f = (self.plain + more[:, None] * self.column) / Z[:, None]
-        residual = 2 * (self.weight[:, None] * self.v * f - self.targets)
-        loss = self.weight * (self.v * (f * f).sum(1) + 1) - 2 * (self.targets * f).sum(1)
-        slope = (residual * (self.column - f)).sum(1) / Z  # d loss / d more
-        n = self.weight.sum()
-        gradient = np.array([alpha * (slope @ self.same), beta * (slope @ self.same_word)])
-        return loss.sum() / n, gradient / n
+        more = (alpha - 1) * same + (beta - 1) * same_word
+        Z = total + more
+        f = (plain + more[:, None] * column) / Z[:, None]
+        residual = 2 * (weight[:, None] * v * f - targets)
+        value = weight * (v * (f * f).sum(1) + 1) - 2 * (targets * f).sum(1)
+        slope = (residual * (column - f)).sum(1) / Z  # d value / d more
+        gradient = np.array([alpha * (slope @ same), beta * (slope @ same_word)])
+        return value.sum() / weight.sum(), gradient / weight.sum()
+
+    return loss
 
 
-def optimal_attention(vocabulary: Vocabulary, rows: CountRows) -> dict[str, float]:
-    """`alpha` and `beta` of the least `TiedLoss`, by L-BFGS in their logarithms, and `ratio`."""
-    loss = TiedLoss(vocabulary, rows, stage_one_optimum(vocabulary, rows))
+def optimal_attention(words: blocks.TopicModelSettings, rows: CountRows) -> dict[str, float]:
+    """`alpha` and `beta` of the least `tied_loss`, by L-BFGS in their logarithms, and `ratio`."""
+    loss, v = tied_loss(words, rows, stage_one_optimum(words, rows)), words.v
     how = {"method": "L-BFGS-B", "bounds": [(-MOST, MOST)] * 2}
     least = minimize(loss, np.zeros(2), jac=True, options={"ftol": 1e-14, "gtol": 1e-10}, **how)
     alpha, beta = map(float, np.exp(least.x))
-    v = vocabulary.v
     return {"alpha": alpha, "beta": beta, "ratio": (v - 1) / v * alpha + beta / v}
 
 
 def optimal_ratios(
-    words: blocks.TopicModelSettings,
-    block: blocks.StageTwoSettings,
-    over_T: blocks.RatioOverTSettings,
-    progress: Callable[..., Iterable] = iter,
+    settings: blocks.TopicTheorySettings, progress: Callable[..., Iterable] = iter
 ) -> pd.DataFrame:
-    """The optimal same-topic ratio over tau, in short and long documents, and over T.
-
-    Over T exactly the proportion p_m of the words is selected.
-
-    Returns:
-        Rows `documents` (short, long or over T), `T`, `tau`, `seed`, `alpha`, `beta`, `ratio`.
-    """
-    chosen = words.model_copy(update={"selection": "proportion"})
-    # what documents are called here and in their seeds; words, how many documents, their lengths
-    kinds = {
-        "short": ("stage two short", words, block.documents, block.N),
-        "long": ("stage two long", words, block.documents_long, block.N_long),
-        "over T": ("over T", chosen, over_T.documents, over_T.N),
-    }
-    points = [
-        *itertools.product(("short", "long"), [words.T], block.taus, range(block.seeds)),
-        *itertools.product(["over T"], over_T.T, over_T.taus, range(over_T.seeds)),
-    ]
+    """The optimal same-topic ratio over tau, by `documents`: short, long, or over T as well."""
+    points = []
+    for key in ("stage_two_short", "stage_two_long", "ratio_over_T"):
+        block, use = getattr(settings, key), key.removeprefix("ratio_").replace("_", " ")
+        grid = itertools.product(block.T or [settings.model.T], block.taus, range(block.seeds))
+        points += [(use, block, *point) for point in grid]
     results = []
-    for kind, T, tau, seed in progress(points):
-        use, model, documents, N = kinds[kind]
-        rows = draw(model.model_copy(update={"T": T}), documents, N, use, tau=tau, seed=seed)
-        keys = {"documents": kind, "T": T, "tau": tau, "seed": seed}
-        results.append(keys | optimal_attention(Vocabulary(T, words.v), rows))
+    for use, block, T, tau, seed in progress(points):
+        chosen = {"selection": "proportion"} if use == "over T" else {}
+        words = settings.model.model_copy(update={"T": T} | chosen)
+        keys = {"documents": use.removeprefix("stage two "), "T": T, "tau": tau, "seed": seed}
+        rows = draw(words, block.documents, block.N, use, tau=tau, seed=seed)
+        results.append(keys | optimal_attention(words, rows))
     return pd.DataFrame(results)

@@ -1,13 +1,18 @@
-"""Means over runs and the worst of several: the rows that the synthetic tables share."""
+"""Rows of the synthetic tables: means over runs, the worst of several, the two stages."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-from onelayer.evidence.intervals import mean, worst
+from onelayer.evidence.intervals import mean, median, share, worst
+from onelayer.settings.topic_structure_synthetic import TwoStageSettings
+
+RUN = ["name", "learning_rate", "noise", "seed"]
+LEAST_RUNS = 6  # fewer cannot tell a share from a half, even if they all agree
+VALUE_DONE, KEYS_BEGIN = 0.9, 1.1  # shares of W_V's maximum and of W_K's initial value
 
 
 def over_runs(
@@ -43,3 +48,58 @@ def extreme(points: pd.DataFrame, keys: str | list[str], column: str, side: int)
     """The least (side 1) or largest (-1) of a column's means by keys, which stands for all."""
     means = [mean(part[column]) for _, part in points.groupby(keys, sort=False)]
     return estimated(worst(means, side)[1])
+
+
+def stage_times(norms: pd.DataFrame) -> pd.DataFrame:
+    """When the stages of every run of `train.two_stages` end and begin, in the order of steps.
+
+    A row per run: its keys, `t_V` (first step with |W_V| >= 90% of its maximum), `t_KQ` (first step
+    with |W_K| >= 110% of its initial value; NaN: never), `value_share_at_t_KQ` (|W_V| then over its
+    maximum), `in_order` (0 < t_V <= t_KQ: a W_V that starts large has no first stage),
+    `diverged_at`. A diverged run has no times and is not in order.
+    """
+    rows = []
+    for keys, run in norms.groupby(RUN, sort=False):
+        times = {"t_V": np.nan, "t_KQ": np.nan, "value_share_at_t_KQ": np.nan, "in_order": False}
+        times["diverged_at"] = int(run["diverged_at"].iloc[0])
+        if times["diverged_at"] < 0:
+            step, W_V, W_K = (run[name].to_numpy() for name in ("step", "W_V", "W_K"))
+            times["t_V"] = float(step[np.argmax(VALUE_DONE * W_V.max() <= W_V)])
+            if len(grown := np.flatnonzero(KEYS_BEGIN * W_K[0] <= W_K)):
+                times["t_KQ"] = float(step[grown[0]])
+                times["value_share_at_t_KQ"] = float(W_V[grown[0]] / W_V.max())
+                times["in_order"] = bool(0 < times["t_V"] <= times["t_KQ"])
+        rows.append(dict(zip(RUN, keys, strict=True)) | times)
+    return pd.DataFrame(rows)
+
+
+def stage_rows(
+    norms: pd.DataFrame, block: TwoStageSettings, published: Mapping[str, float]
+) -> Iterator[dict]:
+    """Rows of the table: times and shares of each setting; of a map, its cells that are in order.
+
+    `published` has the paper's steps by quantity, for the setting that is `pictured`.
+    """
+    for one in block.trainings:
+        own = norms[norms["name"] == one.name]
+        runs, kind = stage_times(own), "map" if one.is_map else "setting"
+        keys = {"studied": kind, "setting": one.name, "loss": one.loss, "optimizer": one.optimizer}
+        keys["masked"] = "attended" if one.masked_attended else "hidden"
+        if one.is_map:
+            hits = runs.groupby(["learning_rate", "noise"])["in_order"].mean() > 0.5
+            cells = {"quantity": "share_of_cells_in_order", "value": hits.mean(), "n": len(hits)}
+            yield keys | cells
+            continue
+        keys |= {"learning_rate": one.learning_rates[0], "noise": one.noises[0]}
+        for name in ("t_V_median", "t_KQ_median"):
+            theirs = published[name] if one.pictured else math.nan
+            row = estimated(median(runs[name.removesuffix("_median")].dropna().to_numpy()))
+            yield keys | {"quantity": name, "published": theirs} | row
+        row = over_runs(runs["value_share_at_t_KQ"], -1, 0.0, 1.0)
+        yield keys | {"quantity": "value_share_at_t_KQ"} | row
+        by_half = stage_times(own[own["step"] <= block.steps // 2])["in_order"]
+        shares = {"in_order": runs["in_order"], "in_order_by_half": by_half}
+        for name, hits in (shares | {"diverged": runs["diverged_at"] >= 0}).items():
+            few = name in shares and len(hits) < LEAST_RUNS
+            row = share(int(hits.sum()), len(hits)) | {"state": "undecided" if few else ""}
+            yield keys | {"quantity": f"share_{name}"} | row

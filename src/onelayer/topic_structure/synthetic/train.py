@@ -1,15 +1,17 @@
-"""Training of many runs on masked documents: initial parameters, batches, the ensemble.
+"""Training of many runs on masked documents, and the norms of those from near-zero matrices.
 
 A run's seed decides its initial parameters and its order of documents: runs with equal seeds see
 the same documents in the same order.
 """
 
+import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 
 import numpy as np
+import pandas as pd
 import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
@@ -17,9 +19,21 @@ from torch.nn.utils.rnn import pad_sequence
 from onelayer.ensemble import Ensemble, Optimizer, RunRandom, Trained, train_in_chunks
 from onelayer.ensemble.execution import Execution, to_device
 from onelayer.seeds import generator
-from onelayer.settings.topic_structure_synthetic import EmbeddingKind, LossKind, SyntheticTraining
-from onelayer.topic_structure.synthetic.data import CountRows
+from onelayer.settings.topic_structure_synthetic import (
+    EmbeddingKind,
+    LossKind,
+    SyntheticTraining,
+    TwoStageSettings,
+)
+from onelayer.topic_structure.synthetic.data import CountRows, draw
 from onelayer.topic_structure.synthetic.model import PARAMETERS, Batch, losses
+
+NORMS = ("W_K", "W_Q", "W_V")
+
+
+@lru_cache(maxsize=256)  # two epochs for every seed of a chunk
+def _order(documents: int, seed: int, epoch: int) -> np.ndarray:
+    return generator("order of documents", seed, epoch).permutation(documents)
 
 
 def initial_parameters(
@@ -55,12 +69,7 @@ class Batches:
     """The documents (so many) of every step, epoch by epoch without replacement, per run's seed."""
 
     def __init__(
-        self,
-        rows: CountRows,
-        seeds: Sequence[int],
-        documents: int,
-        device="cpu",
-        dtype=torch.float32,
+        self, rows: CountRows, seeds: list[int], documents: int, device="cpu", dtype=torch.float32
     ) -> None:
         self.documents, self.device = documents, device
         self.first, self.count = rows.first, np.diff(rows.first)
@@ -73,17 +82,11 @@ class Batches:
         nothing = np.zeros((1, rows.keys.shape[1]), np.float32)
         self.targets = to_device(np.concatenate([rows.targets, nothing]), device).to(dtype)
 
-        @lru_cache(maxsize=2 * len(self.seeds))
-        def order(seed: int, epoch: int) -> np.ndarray:
-            return generator("order of documents", seed, epoch).permutation(len(rows.keys))
-
-        self._order = order
-
     def drawn(self, seed: int, step: int) -> np.ndarray:
         """Documents of one seed's step, int64 [documents]."""
-        epoch, place = divmod(step, (len(self.first) - 1) // self.documents)
-        first = place * self.documents
-        return self._order(int(seed), epoch)[first : first + self.documents]
+        all_of = len(self.first) - 1
+        epoch, place = divmod(step, all_of // self.documents)
+        return _order(all_of, int(seed), epoch)[place * self.documents :][: self.documents]
 
     def __call__(self, step: int) -> Batch:
         """The batch of a step."""
@@ -166,3 +169,46 @@ def train_runs(
 
     looks = {"observe": observe, "observe_at": tuple(observe_at) or (steps,), "loss_every": 10}
     return train_in_chunks(build, len(runs), base.chunk, steps, execution=execution, **looks)
+
+
+def two_stages(
+    base: SyntheticTraining, block: TwoStageSettings, execution=Execution()
+) -> pd.DataFrame:
+    """'Observation: two-stage optimization process': norms after every update from near zero on.
+
+    Rows have the run, `step`, a column for each norm (NaN from divergence on), `diverged_at`.
+    """
+    asked = []
+    for one in block.trainings:
+        seeds = range(one.seeds or (block.map_seeds if one.is_map else block.seeds))
+        for noise, rate, seed in itertools.product(one.noises, one.learning_rates, seeds):
+            asked.append((one, Run(seed, one.optimizer, rate, noise=noise)))
+
+    def together(item: tuple) -> tuple:
+        return item[0].embedding, item[0].loss, item[0].masked_attended
+
+    parts = {one.name: [] for one in block.trainings}
+    asked.sort(key=lambda item: (*together(item), item[1].optimizer))
+    for (embedding, loss, attended), group in itertools.groupby(asked, together):
+        items = list(group)
+        of = {"concentration": block.concentration, "masked_attended": attended}
+        rows = draw(base.model, block.documents, block.N, "two stages", **of)
+        state = f"{embedding}-{loss}-{attended:d}"
+        trained = train_runs(
+            *(base, rows, [run for _, run in items], embedding, loss, block.steps),
+            lambda p: {name: p[name].flatten(1).norm(dim=1) for name in NORMS},
+            range(block.steps + 1),
+            execution=execution.part(state, (embedding, loss, attended)),
+        )
+        steps = np.array(trained.observed_at)
+        for place, (one, run) in enumerate(items):
+            diverged = int(trained.diverged_at[place])
+            of = {"name": one.name, "learning_rate": run.learning_rate, "noise": run.noise}
+            part = pd.DataFrame(of | {"seed": run.seed, "step": steps})
+            # What a run was frozen at is no norm of a training that went on.
+            went_on = (steps < diverged) | (diverged < 0)
+            for key in NORMS:
+                norm = trained.observed[key][:, place].double().numpy()
+                part[key] = np.where(went_on, norm, np.nan)
+            parts[one.name].append(part.assign(diverged_at=diverged))
+    return pd.concat([*itertools.chain(*parts.values())], ignore_index=True)
