@@ -1,8 +1,8 @@
 """Speed beside the authors' way, the obvious code and a floor, in one run: `make bench`.
 
 Authors': one model or start after another, in plain torch or SciPy. Obvious: what a user would
-write or vectorise. Floor: the matrix products alone, counted by hand. That all compute the same
-numbers is checked. `--scale`: time and memory of four steps at 10, 20 and 40 thousand documents.
+vectorise. Floor: the matrix products alone, counted by hand. All must compute the same numbers.
+`--scale`: time and memory of four steps at 10, 20 and 40 thousand documents.
 """
 
 import os
@@ -116,37 +116,32 @@ def scan_snap(share: float) -> list[Way]:
     def token(slots, classes):
         return torch.where(slots < 10, slots, slots + 10 * classes[:, None])
 
-    def loss(Y, Z, task, one_hot: bool, step: int):
+    def loss(Y, Z, task, step: int):
         drawn, classes = map(torch.from_numpy, data.draw_counts(task, 0, step))
         slots = torch.arange(20).repeat(task.batch).repeat_interleave(drawn.flatten())
         tokens, query = token(slots.view(task.batch, -1), classes), task.contextual + classes // 2
-        if one_hot:
-            X, asked = (functional.one_hot(ids, len(Y)).float() for ids in (tokens, query))
-            attention = torch.einsum("btl,ml,bm->bt", X, Z, asked).softmax(1)
-            mixed = torch.einsum("bt,btl->bl", attention, X)
-        else:
-            attention = Z[query].gather(1, tokens).softmax(1)
-            mixed = torch.zeros(task.batch, len(Y)).scatter_add(1, tokens, attention)
+        X, asked = (functional.one_hot(ids, len(Y)).float() for ids in (tokens, query))
+        attention = torch.einsum("btl,ml,bm->bt", X, Z, asked).softmax(1)
+        mixed = torch.einsum("bt,btl->bl", attention, X)
         following = task.contextual + task.num_last + classes
         return functional.cross_entropy(functional.normalize(mixed, dim=1) @ Y.T, following)
 
-    def one_run(task, one_hot: bool) -> np.ndarray:
+    def one_run(task) -> np.ndarray:
         start = simulation.initial_parameters(task, [0], "uniform")
         Y, Z = (p.requires_grad_() for p in full_matrices(task, start["Y"][0], start["Z"][0]))
         sgd = torch.optim.SGD([Y, Z], lr=1.0, momentum=sweep.momentum)
-        descend(sgd, (loss(Y, Z, task, one_hot, step) for step in range(steps)))
+        descend(sgd, (loss(Y, Z, task, step) for step in range(steps)))
         f, chances = torch.arange(task.classes), torch.from_numpy(data.TOKEN_CHANCES).log()
         z = Z.detach()[task.contextual + f[:, None] // 2, token(torch.arange(20), f)]
         return torch.softmax(z.double() + chances, 1).numpy()
 
-    def each(one_hot: bool) -> np.ndarray:
+    def each() -> np.ndarray:
         data.draw_counts.cache_clear()
-        return np.concatenate([one_run(task, one_hot) for task in tasks])
+        return np.concatenate([one_run(task) for task in tasks])
 
     return [
         Way("ours", ours),
-        Way("authors: one run, one-hot tokens", partial(each, True), 1 / 160),
-        Way("obvious: one run, tokens gathered", partial(each, False), 1 / 160),
+        Way("authors: one run, one-hot tokens", each, 1 / 160),
         floor(160 * steps * sum(6 * task.batch * 20 * task.vocabulary for task in tasks)),
     ]
 
@@ -195,24 +190,9 @@ def topic_structure(share: float) -> list[Way]:
         adam = torch.optim.Adam([p for p in bert.parameters() if p.requires_grad], 0.003)
         return descend(adam, (loss(*batch) for batch in batches(11)))[::10]
 
-    def gathered() -> np.ndarray:
-        p, one_hot = {name: W.clone().requires_grad_() for name, W in start.items()}, torch.eye(D)
-
-        def loss(ids, wanted):
-            Z = functional.layer_norm(one_hot + p["token_type"], (D,), p["gain"], p["shift"], 1e-12)
-            matrices = (p["W_Q"], p["b_Q"]), (p["W_K"],), (p["W_V"], p["b_V"])
-            Q, K, V = (functional.linear(Z, *W)[ids] for W in matrices)  # of every token, looked up
-            attended = (ids != data.PAD) & (wanted == IGNORED)
-            f = functional.scaled_dot_product_attention(Q, K, V, attn_mask=attended[:, None])
-            return functional.cross_entropy(f.flatten(0, 1), wanted.flatten())
-
-        adam = torch.optim.Adam([W for name, W in p.items() if name != "b"], 0.003, fused=True)
-        return descend(adam, (loss(*batch) for batch in batches(steps + 1)))[::10]
-
     return [
         Way("ours", ours),
         Way("authors: one model, BERT's layers", one, 11 / (steps + 1) / 20, lambda x: x[:2, 0]),
-        Way("obvious: one model, rows looked up", gathered, 1 / 20, lambda x: x[:, 0], 1e-3),
         floor(20 * steps * (6 * D**3 + 6 * len(rows.query) / 50 * D**2)),
     ]
 

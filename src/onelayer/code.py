@@ -49,9 +49,7 @@ def _hashed(path: Path) -> bytes:
     return f"{path.relative_to(SRC.parent)} ".encode() + hashlib.sha256(path.read_bytes()).digest()
 
 
-@functools.cache
-def _libraries() -> str:
-    return ", ".join(f"{name} {version(name)}" for name in LIBRARIES.split())
+_libraries = functools.cache(lambda: ", ".join(f"{n} {version(n)}" for n in LIBRARIES.split()))
 
 
 def code(script: str, portable: bool = False) -> str:

@@ -40,14 +40,17 @@ def start() -> None:
             raise OnelayerError(f"portable: {name} must be {value!r} before Python starts")
     if torch := sys.modules.get("torch"):
         use_kernels(torch)
-    check_libraries()
 
 
 def finish() -> None:
     """Check what was loaded since `start`, before outputs are kept."""
     if "torch" in sys.modules and not _replaced:
         raise OnelayerError("portable: torch was loaded after the step had started")
-    check_libraries()
+    for library in threadpool_info():
+        taken = library.get("architecture")
+        if library["internal_api"] == "openblas" and taken != SWITCHES["OPENBLAS_CORETYPE"]:
+            what = f"{library['filepath']} takes kernels for {taken}, whatever its switch says"
+            raise OnelayerError(f"portable: {what}: another build than requirements.lock's?")
 
 
 def check_processor(cpuinfo: Path, machine: str) -> None:
@@ -58,24 +61,6 @@ def check_processor(cpuinfo: Path, machine: str) -> None:
     for instruction in ("avx2", "fma"):
         if instruction not in words:
             raise OnelayerError(f"portable: needs a processor with {instruction}; this has none")
-
-
-def check_libraries() -> None:
-    """Refuse loaded libraries that say they compute by other kernels than the switches name."""
-    kernels = {}
-    if torch := sys.modules.get("torch"):
-        kernels["torch"] = (torch.backends.cpu.get_cpu_capability(), "AVX2")
-    if numpy := sys.modules.get("numpy"):
-        features = numpy._core._multiarray_umath.__cpu_features__
-        barred = SWITCHES["NPY_DISABLE_CPU_FEATURES"].split()
-        kernels["numpy"] = (" ".join(name for name in barred if features.get(name)), "")
-    for library in threadpool_info():
-        if library["internal_api"] == "openblas":
-            kernels[library["filepath"]] = (library.get("architecture"), "Haswell")
-    for name, (actual, wanted) in kernels.items():
-        if actual != wanted:
-            what = f"{name} takes kernels for {actual}, whatever its switch says"
-            raise OnelayerError(f"portable: {what}: another build than requirements.lock's?")
 
 
 def use_kernels(torch) -> None:

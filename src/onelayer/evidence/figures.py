@@ -35,8 +35,7 @@ def plain(text: object) -> str:
 def despine(*axes: Axes, left: bool = False, bottom: bool = False) -> None:
     """Remove the frame's top and right sides; the left and bottom ones if asked."""
     for axis in axes:
-        gone = ["top", "right", *["left"] * left, *["bottom"] * bottom]
-        axis.spines[gone].set_visible(False)
+        axis.spines[["top", "right", *["left"] * left, *["bottom"] * bottom]].set_visible(False)
 
 
 def save(figure: Figure, pdf: Path, png: Path) -> None:

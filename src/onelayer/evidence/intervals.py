@@ -29,8 +29,7 @@ def mean(values: ArrayLike, least: float = -math.inf, most: float = math.inf) ->
     values = np.asarray(values, dtype=np.float64)
     if not (n := len(values)):
         return dict(NONE)
-    value = values.mean()
-    half = half_width(values.std(ddof=1), n) if n > 1 else math.nan
+    value, half = values.mean(), half_width(values.std(ddof=1), n) if n > 1 else math.nan
     return _estimate(value, *np.clip([value - half, value + half], least, most), n)
 
 
@@ -44,8 +43,7 @@ def over_seeds(values: Column, low: float, high: float) -> tuple[float, float, f
 
     On either side the distances to the ends of two intervals are added as squares (MOVER, Zou &
     Donner 2008): Student's over the seeds, and `low`, `high`, that of the same mean over the data
-    (documents, words) with the seeds held fixed. It errs on the wide side: 94 to 99% coverage in
-    `tests/oracle/test_intervals.py`. With one seed the interval is that of the data.
+    with the seeds held fixed. 94 to 99% coverage; with one seed it is the data's.
     """
     of_seeds = mean(values)
     value, half = of_seeds["value"], of_seeds["high"] - of_seeds["value"]

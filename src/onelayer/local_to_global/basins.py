@@ -13,7 +13,6 @@ import itertools
 import math
 
 import numpy as np
-from scipy.optimize import elementwise
 from scipy.special import lambertw, wrightomega
 
 from onelayer.local_to_global.canonical import E_SADDLE, W_SADDLE, energy, logit_gap
@@ -44,24 +43,18 @@ def critical_points_with_attention(chain: Chain) -> dict[str, list[np.ndarray]]:
     Near e = 0 the growth rate of log|e| is -2 h(0) (1 + 2 w|w|) whatever a is: the same half-lines,
     now half-planes, are minima and maxima.
     """
-    with_attention = {
+    kinds = {
         kind: [np.append(point, a) for point in points for a in _ATTENTION]
         for kind, points in critical_points(chain).items()
     }
-    beside = itertools.product((*_INNER, *_OUTER), _ATTENTION)
-    with_attention["global minimum"] = [
-        np.array([e, w, a]) for w, a in beside for e in _e_on_locus(w, a, chain)
-    ]
-    with_attention["saddle, e = 0"] = with_attention.pop("saddle")
+    kinds["global minimum"] = []
+    for w, a in itertools.product((*_INNER, *_OUTER), _ATTENTION):  # every e > 0 with s = s*
+        squares = np.roots([a, 1, -chain.s_star / (1 + 2 * w * abs(w))])
+        squares = np.sort(squares[np.isreal(squares)].real)
+        kinds["global minimum"] += [np.array([e, w, a]) for e in np.sqrt(squares[squares > 0])]
+    kinds["saddle, e = 0"] = kinds.pop("saddle")
     of_attention = [np.array([a**-0.5, W_SADDLE, -a]) for a in (0.25, 0.5, 1.0)]
-    return with_attention | {"saddle, a e^2 = -1": of_attention}
-
-
-def _e_on_locus(w: float, a: float, chain: Chain) -> list[float]:
-    """Every positive e with e^2 (1 + 2 w|w|)(1 + a e^2) = s*; a is not 0."""
-    squares = np.roots([a, 1, -chain.s_star / (1 + 2 * w * abs(w))])
-    real = squares[np.isreal(squares)].real
-    return np.sqrt(np.sort(real[real > 0])).tolist()
+    return kinds | {"saddle, a e^2 = -1": of_attention}
 
 
 POINTS = {"(e, w)": critical_points, "(e, w, a)": critical_points_with_attention}
@@ -111,8 +104,7 @@ def limit_points(e: np.ndarray, w: np.ndarray, chain: Chain) -> np.ndarray:
     return limit
 
 
-def _square(E: np.ndarray, size: np.ndarray, sign: int) -> np.ndarray:
-    """e^2 at energy E and |w| = size."""
+def _square(E, size, sign):  # e^2 at energy E and |w| = size
     return np.maximum(E + size * size + sign * np.log(size), 0)
 
 
@@ -130,6 +122,8 @@ def _size_at_global_minimum(E: np.ndarray, sign: int, s_star: float) -> np.ndarr
 
     At one end of the bracket e^2 = 0 or g = 0, at the other |s| >= |s*|.
     """
+    from scipy.optimize import elementwise  # no step but this needs it, and it takes long to load
+
     if not E.size:
         return E
     edge, closed = np.full_like(E, -W_SADDLE), E < E_SADDLE  # the energy level meets e = 0
@@ -143,7 +137,7 @@ def _size_at_global_minimum(E: np.ndarray, sign: int, s_star: float) -> np.ndarr
     else:
         low, high = edge, np.maximum(1.0, np.sqrt(2 * np.maximum(-s_star - E, 0))) * 1.001
 
-    def excess(log_size: np.ndarray, E: np.ndarray) -> np.ndarray:
+    def excess(log_size, E):
         size = np.exp(log_size)
         return _square(E, size, sign) * (1 + sign * 2 * size * size) - s_star
 

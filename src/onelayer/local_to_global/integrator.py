@@ -42,11 +42,6 @@ class Trajectories(NamedTuple):
     steps: np.ndarray  # int [N], steps tried, rejected ones included
     until: np.ndarray  # the time at which each ends, [N]
 
-    @property
-    def ended(self) -> np.ndarray:
-        """Which are at rest or at the end of their time; they move no more, even in the batch."""
-        return self.at_rest | (self.time >= self.until)
-
 
 def integrate(
     field: Field,
@@ -76,7 +71,7 @@ def integrate(
     ends = Trajectories(*(part.copy() for part in now))
     place = np.arange(len(time))  # of each trajectory under way
     for taken in range(max_steps + 1):
-        ended = now.ended if taken < max_steps else np.ones_like(now.at_rest)
+        ended = now.at_rest | (now.time >= now.until) | (taken == max_steps)
         under_way = int((~ended).sum())
         if under_way < _KEPT * len(place) or not under_way:
             for end, part in zip(ends, now, strict=True):
@@ -93,7 +88,7 @@ def integrate(
 def _advance(field: Field, now: Trajectories, tolerance: float, stop_below: float) -> Trajectories:
     """Try one step with every trajectory; it moves where the error is within the tolerance."""
     theta, time, rate, step, at_rest, steps, until = now
-    ended = now.ended
+    ended = at_rest | (time >= until)  # moves no more, even in the batch
     length = np.where(ended, 0.0, np.minimum(step, until - time))
     k = np.empty((7, *theta.shape))  # the rates at all stages; the last are those ahead
     k[0] = rate

@@ -36,10 +36,9 @@ def claimed_model(start: str, chain: Chain) -> str:
 
 def claimed_loss(start: str, chain: Chain, training: TrainingSettings) -> dict[str, float]:
     """The entropy at which the paper says that a start ends, and the other one as no effect."""
-    high, low = chain.unigram_entropy, chain.bigram_entropy
-    if claimed_model(start, chain) == "unigram":
-        return {"published": high, "null": low} | excess(1, training)
-    return {"published": low, "null": high} | excess(2, training)
+    ends = [chain.unigram_entropy, chain.bigram_entropy]
+    bigram = claimed_model(start, chain) == "bigram"
+    return {"published": ends[bigram], "null": ends[not bigram]} | excess(1 + bigram, training)
 
 
 def excess(logits: int, training: TrainingSettings) -> dict[str, float]:
@@ -91,14 +90,6 @@ def escape(run: pd.DataFrame, chain: Chain) -> float:
     return float(run["iteration"].to_numpy()[after.argmax()]) if after.any() else np.inf
 
 
-def median_time(times: np.ndarray) -> dict[str, object]:
-    """The median time with its 95% interval; what never came is infinite."""
-    row = median(times)
-    if not np.isfinite(row["value"]):
-        return MISSING | {"n": row["n"]}
-    return {key: value if np.isfinite(value) else np.nan for key, value in row.items()}
-
-
 def trap_rows(runs: pd.DataFrame, chain: Chain) -> dict[str, dict]:
     """What is measured of one variant on one chain, by quantity."""
     each = runs_of(runs)
@@ -112,12 +103,15 @@ def trap_rows(runs: pd.DataFrame, chain: Chain) -> dict[str, dict]:
         before = run.loc[at & (run["iteration"] < time), "curvature"]
         if np.isfinite(time) and len(before):
             left.append(before.iloc[-1])
+    middle = median(times)  # what never came is infinite
+    never = {"state": NOT_REACHED} if np.isinf(middle["value"]) else {}
+    middle = {key: value if np.isfinite(value) else np.nan for key, value in middle.items()}
     # Some runs have not come down to the unigram model yet, or diverged.
     above = (standing(final["loss"], chain) == ABOVE).any()
     return {
         "trapped_share": trapped(final, chain),
         "trapped_share_halfway": trapped(halfway(runs), chain),
-        "escape_iteration": median_time(times),
+        "escape_iteration": middle | never,
         "way_closed": mean(way(final["loss"], chain)) | ({"state": NOT_REACHED} if above else {}),
         "curvature_where_trapped": mean(stayed) | {"null": 0.0} if stayed else MISSING,
         "curvature_before_escape": mean(left) | {"null": 0.0} if left else MISSING,

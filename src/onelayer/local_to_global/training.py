@@ -7,6 +7,7 @@ sequences of seed i, so that variants differ in nothing but what they change.
 import logging
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -45,7 +46,7 @@ def train_group(
     chain: Chain,
     snapshots: Sequence[int] = (),
     execution: Execution = Execution(),
-    also: Also | None = None,
+    also: Also = MappingProxyType({}),
 ) -> Trained:
     """Train every variant of a group from every seed; runs are variants x seeds, seeds fastest.
 
@@ -69,8 +70,7 @@ def train_group(
         observed = {"loss": population_losses(parameters, x, chain)}
         observed |= {name: parameters[name] for name in ("W_1", "W_V")}
         observed |= {f"{name}_share": top_share(parameters[name]) for name in MATRICES}
-        more = (also or {}).items()
-        return observed | {name: measure(parameters, x, chain) for name, measure in more}
+        return observed | {name: of(parameters, x, chain) for name, of in also.items()}
 
     starts = [start(v.initialisation, t, random) for v, t in zip(group, trainings, strict=True)]
     parameters = {name: torch.cat([one[name] for one in starts]) for name in starts[0]}
@@ -86,7 +86,7 @@ def train_variants(
     settings: EnsembleSettings,
     chain: Chain,
     execution: Execution = Execution(),
-    also: Also | None = None,
+    also: Also = MappingProxyType({}),
 ) -> pd.DataFrame:
     """The `curves` of all variants, trained group after group, each with a state of its own."""
     parts = []

@@ -117,15 +117,13 @@ def parquet_rows(path: Path, names: Collection[str], needed: set[str]) -> Iterat
         raise OnelayerError(f"{path}: not a whole parquet file ({reason})") from None
 
 
-def _is_measured(kind: pa.DataType) -> bool:
-    """Whether values are of a small width, or are read as places in a list of them."""
+def _is_measured(kind: pa.DataType) -> bool:  # of a small width, or places in a list of values
     if pa.types.is_dictionary(kind):
         return not pa.types.is_nested(kind.value_type)
     return pa.types.is_primitive(kind) or pa.types.is_null(kind) or pa.types.is_decimal(kind)
 
 
-def _bytes(column: pa.Array) -> int:
-    """How long the texts of a column are together, each as often as it stands there."""
+def _bytes(column: pa.Array) -> int:  # of texts, each as often as it stands there
     if pa.types.is_dictionary(column.type) and not pa.types.is_primitive(column.type.value_type):
         lengths = pc.binary_length(column.dictionary).take(column.indices)
         return pc.sum(lengths).as_py() or 0

@@ -36,9 +36,8 @@ def count_words(
     """Count the words that a topic model should see; texts are read once.
 
     They are words as `WordSettings` says, no stop words (gensim's list), and `known` (to every
-    tokenizer as one piece); an OnelayerError says where none is left. Which they are is known at
-    the end; until then counts of all words wait in a file in `scratch`, so that memory grows with
-    the words that are kept alone.
+    tokenizer as one piece); an OnelayerError says where none is left. Until all are counted they
+    wait in a file in `scratch`: memory grows with the words that are kept alone.
     """
     ids: dict[str, int] = {}
     texts, lengths = iter(texts), []
