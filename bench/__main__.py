@@ -16,7 +16,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -51,34 +51,28 @@ def floor(flops: float, double: bool = False) -> Way:
     return Way(name, lambda: [a @ a for _ in range(times)] and None, times * each / flops)
 
 
-def descend(optimizer, losses, rate: Callable | None = None) -> np.ndarray:
+def descend(optimizer, losses: Iterable) -> np.ndarray:
     """The plain training loop of one model; `losses` yields a tensor an update, kept as numbers."""
     seen = []
-    for step, loss in enumerate(losses):
+    for loss in losses:
         optimizer.zero_grad()
         loss.backward()
-        for group in optimizer.param_groups if rate else ():
-            group["lr"] = rate(step)
         optimizer.step()
         seen.append(loss.item())
     return np.array(seen)
 
 
-def timed(way: Way) -> tuple[float, np.ndarray | None]:
-    """CPU seconds that a way takes for all of our work, and its numbers."""
-    start = process_time()
-    numbers = way.run()
-    return (process_time() - start) / way.share, numbers
-
-
 def measure(name: str, ways: list[Way]) -> pd.DataFrame:
     """A row per way; all run once, so that numbers are compared, then by turns."""
-    expected = timed(ways[0])[1]
+    times, expected = np.empty((ROUNDS, len(ways))), ways[0].run()
     for way in ways[1:]:
-        if (numbers := timed(way)[1]) is not None:
+        if (numbers := way.run()) is not None:
             most, wanted = way.tolerance * np.abs(expected).max(), way.of(expected)
             np.testing.assert_allclose(numbers, wanted, rtol=0, atol=most, err_msg=way.name)
-    times = np.array([[timed(way)[0] for way in ways] for _ in range(ROUNDS)])
+    for turn, place in np.ndindex(times.shape):
+        start = process_time()
+        ways[place].run()
+        times[turn, place] = (process_time() - start) / ways[place].share
     table = pd.DataFrame({"case": name, "way": [way.name for way in ways]})
     ratios, table["milliseconds"] = times / times[:, :1], 1e3 * np.median(times, axis=0)
     table["times_ours"], table["low"] = np.median(ratios, axis=0), ratios.min(axis=0)
@@ -126,22 +120,22 @@ def scan_snap(share: float) -> list[Way]:
         following = task.contextual + task.num_last + classes
         return functional.cross_entropy(functional.normalize(mixed, dim=1) @ Y.T, following)
 
-    def one_run(task) -> np.ndarray:
-        start = simulation.initial_parameters(task, [0], "uniform")
-        Y, Z = (p.requires_grad_() for p in full_matrices(task, start["Y"][0], start["Z"][0]))
-        sgd = torch.optim.SGD([Y, Z], lr=1.0, momentum=sweep.momentum)
-        descend(sgd, (loss(Y, Z, task, step) for step in range(steps)))
-        f, chances = torch.arange(task.classes), torch.from_numpy(data.TOKEN_CHANCES).log()
-        z = Z.detach()[task.contextual + f[:, None] // 2, token(torch.arange(20), f)]
-        return torch.softmax(z.double() + chances, 1).numpy()
-
-    def each() -> np.ndarray:
+    def authors() -> np.ndarray:
+        attention = []
         data.draw_counts.cache_clear()
-        return np.concatenate([one_run(task) for task in tasks])
+        for task in tasks:
+            start = simulation.initial_parameters(task, [0], "uniform")
+            Y, Z = (p.requires_grad_() for p in full_matrices(task, start["Y"][0], start["Z"][0]))
+            sgd = torch.optim.SGD([Y, Z], lr=1.0, momentum=sweep.momentum)
+            descend(sgd, (loss(Y, Z, task, step) for step in range(steps)))
+            f, chances = torch.arange(task.classes), torch.from_numpy(data.TOKEN_CHANCES).log()
+            z = Z.detach()[task.contextual + f[:, None] // 2, token(torch.arange(20), f)]
+            attention.append(torch.softmax(z.double() + chances, 1).numpy())
+        return np.concatenate(attention)
 
     return [
         Way("ours", ours),
-        Way("authors: one run, one-hot tokens", each, 1 / 160),
+        Way("authors: one run, one-hot tokens", authors, 1 / 160),
         floor(160 * steps * sum(6 * task.batch * 20 * task.vocabulary for task in tasks)),
     ]
 
@@ -162,20 +156,12 @@ def topic_structure(share: float) -> list[Way]:
     rng, words = np.random.default_rng(0), data.Vocabulary(10, 10)
     weights, D = rng.dirichlet(np.full(10, 0.1), 2000), words.size
     tokens = data.draw_documents(rng, words, weights, (100, 150), framed=True)
-    shown, selected = data.mask_documents(rng, words, tokens, base.model)
-    rows = data.count_rows(words, tokens, shown, selected, masked_attended=False)
+    shown, selected = data.mask_documents(rng, tokens, base.model)
+    rows = data.count_rows(D, tokens, shown, selected, attended=False)
     labels = np.where(selected, tokens, IGNORED)
     start = {n: p[0] for n, p in train.initial_parameters(RunRandom([0]), "layer_norm", D).items()}
-
-    def ours() -> np.ndarray:
-        runs = [train.Run(seed, "adam", 0.003) for seed in range(20)]
-        how = "layer_norm", "cross_entropy", steps + 1, dict.copy
-        return train.train_runs(base, rows, runs, *how).losses.numpy()
-
-    def batches(count: int) -> DataLoader:
-        order = train.Batches(rows, [0], 40)
-        drawn = np.concatenate([order.drawn(0, step) for step in range(count)])
-        return DataLoader(TensorDataset(*(torch.from_numpy(x[drawn]) for x in (shown, labels))), 40)
+    runs = [train.Run(seed, "adam", 0.003) for seed in range(20)]
+    how = base, rows, runs, "layer_norm", "cross_entropy", steps + 1, dict.copy
 
     def one() -> np.ndarray:
         bert, decoder = BertStyle(start), nn.Linear(D, D)
@@ -187,11 +173,14 @@ def topic_structure(share: float) -> list[Way]:
             f = decoder(bert(ids, (ids != data.PAD) & (wanted == IGNORED)))
             return functional.cross_entropy(f.flatten(0, 1), wanted.flatten())
 
+        order = train.Batches(rows, [0], 40)
+        drawn = np.concatenate([order.drawn(0, step) for step in range(11)])
+        batches = TensorDataset(*(torch.from_numpy(x[drawn]) for x in (shown, labels)))
         adam = torch.optim.Adam([p for p in bert.parameters() if p.requires_grad], 0.003)
-        return descend(adam, (loss(*batch) for batch in batches(11)))[::10]
+        return descend(adam, (loss(*batch) for batch in DataLoader(batches, 40)))[::10]
 
     return [
-        Way("ours", ours),
+        Way("ours", lambda: train.train_runs(*how).losses.numpy()),
         Way("authors: one model, BERT's layers", one, 11 / (steps + 1) / 20, lambda x: x[:2, 0]),
         floor(20 * steps * (6 * D**3 + 6 * len(rows.query) / 50 * D**2)),
     ]
@@ -216,14 +205,15 @@ def basins(share: float) -> list[Way]:
         found = solve_ivp(rate, (0, until), theta.ravel(), rtol=1e-8, atol=1e-14)
         return found.y[:, -1].reshape(2, -1)
 
-    def one_by_one() -> np.ndarray:
-        return np.hstack([scipys(start[:, place], ends.time[place]) for place in places])
-
     ends, name = ours(), "authors (no code): solve_ivp, one start"
+    each = [(start[:, place], ends.time[place]) for place in places]
+    done = ends.steps[places].sum() / ends.steps.sum()
     tried, whole = float(ends.steps.sum()), partial(scipys, start, ends.time.max())
     return [
         Way("ours", lambda: ours().theta),
-        Way(name, one_by_one, ends.steps[places].sum() / tried, lambda ours: ours[:, places], 1e-5),
+        Way(
+            name, lambda: np.hstack([scipys(*s) for s in each]), done, lambda x: x[:, places], 1e-5
+        ),
         Way("obvious: solve_ivp, one state", whole, tolerance=1e-5),
         floor(tried * (6 * 30 + 2 * 2 * 27), double=True),
     ]
@@ -267,8 +257,13 @@ def local_to_global(share: float) -> list[Way]:
     def trained(of: Callable, which: object) -> np.ndarray:
         p = {name: value[which].clone().requires_grad_() for name, value in start.items()}
         adamw = torch.optim.AdamW(p.values(), betas=training.BETAS, weight_decay=own.weight_decay)
-        rates = training.one_cycle(steps, own.warm_up)
-        return descend(adamw, (of(p, s) for s in range(steps)), lambda s: own.lr * rates(s))
+
+        def losses() -> Iterator:
+            for step in range(steps):
+                adamw.param_groups[0]["lr"] = own.lr * training.one_cycle(steps, own.warm_up)(step)
+                yield of(p, step)
+
+        return descend(adamw, losses())
 
     one, everyone = partial(trained, one_run, 0), partial(trained, all_runs, slice(None))
     return [
@@ -284,7 +279,6 @@ CASES = {case.__name__: case for case in (scan_snap, topic_structure, basins, lo
 # Documents are the articles of the default corpus, repeated under new ids, and words must be in so
 # many more of them, so that the vocabulary is the same at every size.
 SIZES = (10_000, 20_000, 40_000)
-PROBED = 0.01  # share of the documents
 
 
 def scale(results: Path, share: float) -> pd.DataFrame:
@@ -307,18 +301,6 @@ def scale(results: Path, share: float) -> pd.DataFrame:
             slope = np.polyfit(own["documents"], own[column], 1)[0]
             table.loc[table["step"] == name, f"{column}_slope"] = slope
     return table.sort_values(["step", "documents"])
-
-
-def run_step(name: str, folder: str, results: str, more: str) -> None:
-    """Run one step in this process; print its CPU seconds and peak memory (MB)."""
-    step = STEPS[name](Path(folder), Path(results, "models/minilm"), float(more))
-    next(step)
-    start = process_time()
-    next(step, None)
-    seconds = process_time() - start
-    # Not `ru_maxrss`, which begins at the memory of the process that started this one.
-    peak = re.search(r"VmHWM:\s*(\d+)", Path("/proc/self/status").read_text("ascii"))[1]
-    print(json.dumps({"seconds": round(seconds, 3), "peak_mb": round(int(peak) / 1024)}))
 
 
 # Of a step: what its script loads, then, from `yield` on, what is measured.
@@ -362,7 +344,7 @@ def topic_model(here: Path, _model: Path, _more: float) -> Iterator[None]:
 
 
 def probe(here: Path, folder: Path, _more: float) -> Iterator[None]:
-    """A share of the articles through MiniLM."""
+    """One of a hundred articles through MiniLM."""
     from onelayer.settings.probe import AttentionProbeSettings
     from onelayer.text.corpus.articles import read_articles
     from onelayer.text.models.checkpoints import load_checkpoint
@@ -378,7 +360,7 @@ def probe(here: Path, folder: Path, _more: float) -> Iterator[None]:
     labels = words.label_words(kept, vocabulary, piece_ids(tokenizer, kept["word"].unique()))
     yield
     everything, how = read_articles(here / "articles.parquet"), {"max_tokens": 128, "seed": 0}
-    few = {"documents": max(2, round(PROBED * len(everything))), "reference_length": 100}
+    few = {"documents": max(2, round(len(everything) / 100)), "reference_length": 100}
     drawn = probe.sample_articles(everything, AttentionProbeSettings(**few, **how))
     texts = probe.encode_texts(tokenizer, drawn["text"], labels.words, 128)
     bits = words.topic_bits(labels.topics[0])
@@ -397,8 +379,16 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=Path("results"), help="inputs and tables")
     parser.add_argument("--step", nargs=4, help=argparse.SUPPRESS)
     given = parser.parse_args()
-    if given.step:
-        run_step(*given.step)
+    if given.step:  # of `scale`: in this process, its CPU seconds and peak memory
+        name, folder, results, more = given.step
+        step = STEPS[name](Path(folder), Path(results, "models/minilm"), float(more))
+        next(step)
+        start = process_time()
+        next(step, None)
+        seconds = round(process_time() - start, 3)
+        # Not `ru_maxrss`, which begins at the memory of the process that started this one.
+        peak = re.search(r"VmHWM:\s*(\d+)", Path("/proc/self/status").read_text("ascii"))[1]
+        print(json.dumps({"seconds": seconds, "peak_mb": round(int(peak) / 1024)}))
         return
     if given.scale:
         table, name = scale(given.results, given.share), "bench_scale.csv"
