@@ -1,7 +1,7 @@
 """Speed beside the authors' way, the obvious code and a floor, in one run: `make bench`.
 
-Authors': one model or start after another, in plain torch or SciPy. Obvious: what a user would
-vectorise. Floor: the matrix products alone, counted by hand. All must compute the same numbers.
+Authors': one model or start after another. Obvious: what a user would vectorise. Floor: the matrix
+products alone, counted by hand. All must compute the same numbers.
 `--scale`: time and memory of four steps at 10, 20 and 40 thousand documents.
 """
 
@@ -27,7 +27,6 @@ import pandas as pd
 
 # torch and the library are loaded where they are used: the memory of steps is measured.
 ROUNDS = 5
-IGNORED = -100  # a label that cross_entropy leaves out, by default
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +157,7 @@ def topic_structure(share: float) -> list[Way]:
     tokens = data.draw_documents(rng, words, weights, (100, 150), framed=True)
     shown, selected = data.mask_documents(rng, tokens, base.model)
     rows = data.count_rows(D, tokens, shown, selected, attended=False)
-    labels = np.where(selected, tokens, IGNORED)
+    labels = np.where(selected, tokens, -100)  # which cross_entropy leaves out
     start = {n: p[0] for n, p in train.initial_parameters(RunRandom([0]), "layer_norm", D).items()}
     runs = [train.Run(seed, "adam", 0.003) for seed in range(20)]
     how = base, rows, runs, "layer_norm", "cross_entropy", steps + 1, dict.copy
@@ -170,7 +169,7 @@ def topic_structure(share: float) -> list[Way]:
         bert.embeddings.position_embeddings.requires_grad_(False)
 
         def loss(ids, wanted):
-            f = decoder(bert(ids, (ids != data.PAD) & (wanted == IGNORED)))
+            f = decoder(bert(ids, (ids != data.PAD) & (wanted == -100)))
             return functional.cross_entropy(f.flatten(0, 1), wanted.flatten())
 
         order = train.Batches(rows, [0], 40)
@@ -276,19 +275,16 @@ def local_to_global(share: float) -> list[Way]:
 
 CASES = {case.__name__: case for case in (scan_snap, topic_structure, basins, local_to_global)}
 
-# Documents are the articles of the default corpus, repeated under new ids, and words must be in so
-# many more of them, so that the vocabulary is the same at every size.
-SIZES = (10_000, 20_000, 40_000)
-
 
 def scale(results: Path, share: float) -> pd.DataFrame:
     """A row per step and size: CPU seconds and peak memory, and their slopes (log over log)."""
     articles = pd.read_parquet(results / "corpora/vital-articles/articles.parquet")
     rows = []
-    for size in (round(share * size) for size in SIZES):
+    for size in (round(share * size) for size in (10_000, 20_000, 40_000)):
         with tempfile.TemporaryDirectory() as folder:
             repeated = articles.iloc[np.arange(size) % len(articles)].assign(id=np.arange(size))
             repeated.to_json(Path(folder, "source.json"), orient="records", lines=True)
+            # Words must be in so many more articles: the same vocabulary at every size.
             more = str(max(1.0, size / len(articles)))
             for name in STEPS:
                 command = [sys.executable, "-m", "bench", "--step", name, folder, results, more]
@@ -360,8 +356,8 @@ def probe(here: Path, folder: Path, _more: float) -> Iterator[None]:
     labels = words.label_words(kept, vocabulary, piece_ids(tokenizer, kept["word"].unique()))
     yield
     everything, how = read_articles(here / "articles.parquet"), {"max_tokens": 128, "seed": 0}
-    few = {"documents": max(2, round(len(everything) / 100)), "reference_length": 100}
-    drawn = probe.sample_articles(everything, AttentionProbeSettings(**few, **how))
+    how |= {"documents": max(2, round(len(everything) / 100)), "reference_length": 100}
+    drawn = probe.sample_articles(everything, AttentionProbeSettings(**how))
     texts = probe.encode_texts(tokenizer, drawn["text"], labels.words, 128)
     bits = words.topic_bits(labels.topics[0])
     probe.probe(model, texts, drawn["id"], labels.words, bits, 100)

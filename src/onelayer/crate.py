@@ -1,7 +1,6 @@
 """A run as one zip to hand on, a Workflow Run RO-Crate: `onelayer crate`.
 
-It holds the tables, figures and pages of a run with its settings, and all code that made them; the
-metadata has the SHA-256 of each file, and so has `SHA256SUMS`, as `sha256sum --check` reads it.
+It holds a run's tables, figures, pages and settings, and the code that made them, with SHA-256.
 """
 
 import hashlib

@@ -1,9 +1,8 @@
 """A portable run: the same bytes on every x86-64 processor that has AVX2.
 
-Numerical libraries choose their kernels by the processor, and other kernels add in another order.
-The switches tell each which to take; the Snakefile sets them and scripts inherit them. What MKL
-does not do portably, or slowly, torch takes from numpy (docs/reproducibility.md). Neither is
-imported here, because most steps need neither.
+Numerical libraries choose kernels by the processor, and other kernels add in another order. The
+switches, set by the Snakefile, tell each which to take; what MKL does not do portably, or slowly,
+torch takes from numpy (docs/reproducibility.md). Most steps need neither: no imports here.
 """
 
 import os
@@ -66,8 +65,8 @@ def check_processor(cpuinfo: Path, machine: str) -> None:
 def use_kernels(torch) -> None:
     """Let torch take products and some functions from numpy, in backward passes too.
 
-    Products of matrices are then OpenBLAS's: for a named core type the same machine code on every
-    processor. Fused attention would call MKL from within: attention is made of products instead.
+    OpenBLAS's products for a named core type are the same code on every processor. Fused attention
+    would call MKL from within: it is made of products instead.
     """
     if _replaced:
         return

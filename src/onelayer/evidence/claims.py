@@ -77,8 +77,7 @@ class Claim(Block):
 def load(file: Path, tables: Collection[str], references: Path) -> list[dict]:
     """The claims of `claims.yaml` as plain values, with published number and `counted`.
 
-    Each must name one of `tables`; `references` is the folder of the published numbers. An
-    OnelayerError names an entry, and what is wrong with it.
+    Each names one of `tables`; an OnelayerError says what is wrong with which entry.
     """
     try:  # the C loader reads 700 lines in 20 ms, the other in 250
         entries = yaml.load(file.read_text("utf-8"), yaml.CSafeLoader)

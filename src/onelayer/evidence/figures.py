@@ -1,7 +1,4 @@
-"""The one style of figures: one look, colour-blind safe, the same bytes on every run.
-
-Importing this module sets matplotlib's style; what a user's matplotlibrc says does not count.
-"""
+"""The one style of figures, whatever matplotlibrc says: colour-blind safe, the same bytes."""
 
 import io
 from pathlib import Path

@@ -1,7 +1,4 @@
-"""95% intervals of means, shares and medians: one rule for all papers.
-
-Quantiles come from `scipy.special`: `scipy.stats` has the same ones and takes a second to import.
-"""
+"""95% intervals of means, shares and medians: one rule for all papers."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -23,8 +20,7 @@ def _estimate(value: float, low: float, high: float, n: int) -> dict[str, float]
 def mean(values: ArrayLike, least: float = -math.inf, most: float = math.inf) -> dict[str, float]:
     """The mean of independent runs, [n], with Student's interval: `value`, `low`, `high`, `n`.
 
-    One run has no interval (NaN); it is cut at `least` and `most`, the quantity's own limits, such
-    as 0 and 1 of a share. A NaN among the values makes all three NaN.
+    Cut at the quantity's own limits, such as 0 and 1 of a share; NaN: one run, or a NaN among them.
     """
     values = np.asarray(values, dtype=np.float64)
     if not (n := len(values)):
@@ -56,8 +52,8 @@ def over_seeds(values: Column, low: float, high: float) -> tuple[float, float, f
 def worst(estimates: Sequence[Mapping], side: int) -> tuple[int, dict]:
     """The least (side 1) or largest (-1) of estimates, which stands for all: its place, and it.
 
-    What is claimed of all must hold of each (an intersection-union test, Berger 1982): its interval
-    goes as far on that side as any of them does, and has no end there if one has none.
+    Its interval goes as far on that side as any of them does (an intersection-union test, Berger
+    1982), and has no end there if one has none.
     """
     end = "low" if side > 0 else "high"
     values, ends = (side * np.array([one[of] for one in estimates]) for of in ("value", end))
@@ -75,8 +71,8 @@ def share(successes: int, n: int) -> dict[str, float]:
 def median(values: Column) -> dict[str, float]:
     """The median of independent runs with an interval that assumes no distribution.
 
-    From the k-th smallest to the k-th largest, with the largest k for which fewer than k of n runs
-    fall below the median with a chance of at most 2.5%; none of five. What never came is infinite.
+    From the k-th smallest to the k-th largest, k the largest for which fewer than k of n runs fall
+    below the median with a chance of at most 2.5%; none of five. What never came is infinite.
     """
     ordered, n = np.sort(values), len(values)
     if not n:

@@ -26,10 +26,7 @@ _ATTENTION = (-0.5, 0.5)  # a
 
 
 def critical_points(chain: Chain) -> dict[str, list[np.ndarray]]:
-    """Representatives (e, w) of every kind of critical point (theorem 1).
-
-    Global minima are a curve, minima and maxima on e = 0 half-lines: four of each stand for all.
-    """
+    """Representatives (e, w) of every kind of critical point (theorem 1): four of each set."""
     minima, maxima = (_OUTER, _INNER) if chain.below else (_INNER, _OUTER)
     on_axis = {"local minimum": minima, "local maximum": maxima, "saddle": [W_SADDLE]}
     locus = [np.array([np.sqrt(chain.s_star / (1 + 2 * w * abs(w))), w]) for w in maxima]
@@ -40,8 +37,7 @@ def critical_points(chain: Chain) -> dict[str, list[np.ndarray]]:
 def critical_points_with_attention(chain: Chain) -> dict[str, list[np.ndarray]]:
     """Representatives (e, w, a) of every kind of critical point with the attention scalar.
 
-    Near e = 0 the growth rate of log|e| is -2 h(0) (1 + 2 w|w|) whatever a is: the same half-lines,
-    now half-planes, are minima and maxima.
+    Near e = 0 log|e| grows at the rate -2 h(0) (1 + 2 w|w|) whatever a is: half-planes as above.
     """
     kinds = {
         kind: [np.append(point, a) for point in points for a in _ATTENTION]
@@ -63,8 +59,7 @@ POINTS = {"(e, w)": critical_points, "(e, w, a)": critical_points_with_attention
 def outcome(theta: np.ndarray, chain: Chain) -> np.ndarray:
     """At which set of critical points flows [2 or 3, N] have arrived, or `UNFINISHED`.
 
-    Far out s changes by thousands over the last digits of theta that the integrator resolves:
-    s = s* is meant up to a distance of points, |s - s*| over |grad s|.
+    s = s* is meant up to |s - s*| / |grad s|: far out s changes by thousands over theta's digits.
     """
     e, w, a = (*theta, np.zeros_like(theta[0]))[:3]
     square, g = e * e, 1 + 2 * w * abs(w)
@@ -88,7 +83,7 @@ def basin(e: np.ndarray, w: np.ndarray, chain: Chain) -> np.ndarray:
 def limit_points(e: np.ndarray, w: np.ndarray, chain: Chain) -> np.ndarray:
     """The limit of the flow from (e, w), float64 [2, ...], from basin and energy level alone.
 
-    Accurate for |e|, |w| up to about 15 (beyond, exp(2 E) leaves the floating-point range).
+    For |e|, |w| up to about 15: beyond, exp(2 E) leaves the floating-point range.
     """
     label = basin(e, w, chain)
     limit = np.stack([e, w])
@@ -118,10 +113,7 @@ def _size_at_rest(E: np.ndarray, sign: int, outer: bool) -> np.ndarray:
 
 
 def _size_at_global_minimum(E: np.ndarray, sign: int, s_star: float) -> np.ndarray:
-    """|w| at energy E with s = s*, by bracketing a function that is monotone in |w|.
-
-    At one end of the bracket e^2 = 0 or g = 0, at the other |s| >= |s*|.
-    """
+    """|w| at energy E with s = s*: a root between e^2 = 0 or g = 0 and |s| >= |s*|, monotone."""
     from scipy.optimize import elementwise  # no step but this needs it, and it takes long to load
 
     if not E.size:

@@ -1,8 +1,7 @@
 """Tens of thousands of trajectories of one autonomous flow at once, each with its own step.
 
-Dormand and Prince's pair of order 5(4), with local extrapolation. A trajectory that has ended
-leaves the batch, so that the slow ones do not hold up the rest. SciPy's `solve_ivp` takes one
-trajectory at a time, and sixteen times as long.
+Dormand and Prince's pair of order 5(4), with local extrapolation; what has ended leaves the batch.
+SciPy's `solve_ivp` takes one trajectory at a time, and sixteen times as long.
 """
 
 import math
@@ -54,14 +53,12 @@ def integrate(
 ) -> Trajectories:
     """Follow every trajectory until it is at rest or its time is up.
 
-    A trajectory is at rest when its speed v = |d theta/dt| is falling and what is left of its way,
-    estimated as v |change of theta| / |change of d theta/dt| over the last step, is below
-    `stop_below`. A bound of the speed alone would stop it beside a line of critical points that it
-    approaches slowly or is about to leave, and never where the flow is stiff.
+    At rest: its speed v is falling, and what is left of its way, v |change of theta| / |change of
+    d theta/dt| over the last step, is below `stop_below`. A bound of v alone would stop it beside
+    critical points that it approaches slowly or will leave, and never where the flow is stiff.
 
-    The field is d theta/dt, [d, N] to [d, N] for any N, starts are float64 [d, N]. `until` is the
-    time at which to end, of all or each; a step may err by `tolerance`, relative to each variable;
-    after `max_steps` a trajectory is given up (not at rest, time not up).
+    The field is d theta/dt, [d, N] to [d, N], starts are float64 [d, N], `until` of all or each; a
+    step may err by `tolerance`, relative to each variable; `max_steps` end it, not at rest.
     """
     until = np.broadcast_to(np.asarray(until, dtype=np.float64), start.shape[1:]).copy()
     rate, time = field(start), np.zeros(start.shape[1])

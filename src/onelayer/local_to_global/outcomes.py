@@ -59,8 +59,7 @@ def runs_of(curves: pd.DataFrame) -> list[pd.DataFrame]:
 def not_trained(runs: pd.DataFrame, chain: Chain) -> dict[str, str]:
     """`state` of a row that rests on these runs, where any of them did not train.
 
-    The least that training learns is how frequent the symbols are. A start that has no preference
-    has the loss log 2, above both entropies: standing there, it would look trapped.
+    A start without preference has the loss log 2, above both entropies: there it looks trapped.
     """
     ends = np.array([run["loss"].iloc[[0, -1]] for run in runs_of(runs)])
     trained = (ends[:, 1] < ends[:, 0]) & (standing(ends[:, 1], chain) != ABOVE)
@@ -90,6 +89,13 @@ def escape(run: pd.DataFrame, chain: Chain) -> float:
     return float(run["iteration"].to_numpy()[after.argmax()]) if after.any() else np.inf
 
 
+def median_time(times: np.ndarray) -> dict[str, object]:
+    """The median time with its 95% interval; what never came is infinite."""
+    row = median(times)
+    never = {"state": NOT_REACHED} if np.isinf(row["value"]) else {}
+    return {key: value if np.isfinite(value) else np.nan for key, value in row.items()} | never
+
+
 def trap_rows(runs: pd.DataFrame, chain: Chain) -> dict[str, dict]:
     """What is measured of one variant on one chain, by quantity."""
     each = runs_of(runs)
@@ -103,15 +109,12 @@ def trap_rows(runs: pd.DataFrame, chain: Chain) -> dict[str, dict]:
         before = run.loc[at & (run["iteration"] < time), "curvature"]
         if np.isfinite(time) and len(before):
             left.append(before.iloc[-1])
-    middle = median(times)  # what never came is infinite
-    never = {"state": NOT_REACHED} if np.isinf(middle["value"]) else {}
-    middle = {key: value if np.isfinite(value) else np.nan for key, value in middle.items()}
     # Some runs have not come down to the unigram model yet, or diverged.
     above = (standing(final["loss"], chain) == ABOVE).any()
     return {
         "trapped_share": trapped(final, chain),
         "trapped_share_halfway": trapped(halfway(runs), chain),
-        "escape_iteration": middle | never,
+        "escape_iteration": median_time(times),
         "way_closed": mean(way(final["loss"], chain)) | ({"state": NOT_REACHED} if above else {}),
         "curvature_where_trapped": mean(stayed) | {"null": 0.0} if stayed else MISSING,
         "curvature_before_escape": mean(left) | {"null": 0.0} if left else MISSING,

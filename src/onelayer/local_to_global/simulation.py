@@ -1,6 +1,6 @@
 """The gradient flow of the canonical model from many starts (theorems 2 and 3, Figs. 1, 2 and 5).
 
-Shapes: C chains, N starts, F times; theta is [2, N] (e, w) or [3, N] (e, w, a).
+C chains, N starts, F times; theta is [2, N] (e, w) or [3, N] (e, w, a).
 """
 
 from collections.abc import Sequence

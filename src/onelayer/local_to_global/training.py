@@ -1,7 +1,6 @@
 """Training the paper's transformer: starts, variants and seeds side by side (section 4).
 
-Runs whose parameters have the same shapes train as one ensemble. Run i of any variant sees the
-sequences of seed i, so that variants differ in nothing but what they change.
+What has the same shapes trains as one ensemble; run i of any variant sees the sequences of seed i.
 """
 
 import logging
@@ -50,9 +49,8 @@ def train_group(
 ) -> Trained:
     """Train every variant of a group from every seed; runs are variants x seeds, seeds fastest.
 
-    Observed every `evaluate_every` iterations, after the last and at the snapshots: population
-    `loss` [R], `W_1`, `W_V`, `W_1_share` and so on for all `MATRICES` [R], and what the functions
-    `also` measure of parameters, held-out sequences and the chain.
+    Observed every `evaluate_every` iterations, at the end and at snapshots: population `loss`, top
+    shares `W_1_share`, ..., `W_1`, `W_V` [R, ...], and `also`, of parameters, held-out x and chain.
     """
     trainings = [variant.applied(settings.training) for variant in group]
     base, seeds = trainings[0], range(settings.seeds)
@@ -101,8 +99,8 @@ def train_variants(
 def sequences(u: Tensor, chain: Chain) -> Tensor:
     """Uniform numbers [..., T] as stationary sequences of the chain, bool [..., T], without a loop.
 
-    A step of the chain resets to a fixed symbol, or else keeps the symbol (p + q < 1) or flips it
-    (p + q > 1). So a symbol is the last reset before it and the parity of the steps since.
+    A step resets to a fixed symbol, or else keeps it (p + q < 1) or flips it (p + q > 1): a symbol
+    is the last reset before it and the parity of the steps since.
     """
     p, q = chain.p, chain.q
     to_one, to_zero = (p, q) if chain.below else (1 - q, 1 - p)

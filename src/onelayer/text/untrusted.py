@@ -1,7 +1,4 @@
-"""How large a file may be, or grow to: a few kilobytes can stand for terabytes.
-
-Text and weights shrink to a tenth at most; what would grow to far more is refused.
-"""
+"""How large a file may be, or grow to: text and weights shrink to a tenth at most."""
 
 import bz2
 import gzip

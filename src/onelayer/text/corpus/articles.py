@@ -41,8 +41,7 @@ def write_articles(
 ) -> None:
     """Write articles to Parquet, batch by batch; those without text are left out, and counted.
 
-    With `most`, only so many: those whose ids have the lowest hashes, in the corpus's order, so
-    that a smaller choice is part of every larger one. An OnelayerError names `source`.
+    With `most`, those whose ids have the lowest hashes: a smaller choice is part of a larger one.
     """
     kept = _with_text(articles, source)
     if most is not None:

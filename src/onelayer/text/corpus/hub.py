@@ -1,7 +1,7 @@
 """A split of a dataset on a hub: which files it is, and those files, one after the other.
 
-Which files belong to a configuration and a split is decided by `datasets` itself, on a folder of
-empty files named as those of the repository: it asks nobody, and only what is needed is downloaded.
+`datasets` itself decides, on a folder of empty files named as the repository's: only what is needed
+is downloaded.
 """
 
 import fnmatch
@@ -27,8 +27,7 @@ datasets.disable_progress_bars()
 def split_files(repository: Repository, wanted: HubDataset) -> list[str]:
     """Paths inside the repository of the files of a split, in their order.
 
-    An OnelayerError says what is not there: repository, commit, configuration, split or file; or
-    that its card names files elsewhere.
+    An OnelayerError says what is not there, or that its card names files elsewhere.
     """
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch).resolve() / "listing"
