@@ -25,8 +25,7 @@ from time import process_time
 import numpy as np
 import pandas as pd
 
-# torch and the library are loaded where they are used: the memory of steps is measured.
-ROUNDS = 5
+ROUNDS = 5  # torch and the library are loaded where they are used: memory of steps is measured
 
 
 @dataclass(frozen=True, eq=False)

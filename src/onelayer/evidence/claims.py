@@ -144,8 +144,8 @@ def _judged(claim: Mapping, table: pd.DataFrame | None) -> dict:
     if pd.isna(measured.get("null")):
         measured["null"] = claim.get("no_effect")
     judged = {name: claim[name] for name in KEYS if name in claim} | measured
-    judged |= {"published": claim.get("published"), "verdict": verdict}
     judged |= {"kind": "control"} if claim["counted"] == "control" else {}
+    judged |= {"published": claim.get("published"), "verdict": verdict}
     return judged | {"p_holm": p_value(row, claim, verdict)}  # adjusted by `scoreboard`
 
 

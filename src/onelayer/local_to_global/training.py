@@ -127,10 +127,7 @@ def one_cycle(iterations: int, warm_up: float) -> Callable[[int], float]:
     return factor
 
 
-def _optimizer(
-    trainings: Sequence[TrainingSettings], seeds: int, parameters: Iterable[str]
-) -> Optimizer:
-    """One learning rate, weight decay and kind per run."""
+def _optimizer(trainings: Sequence[TrainingSettings], seeds: int, parameters) -> Optimizer:
     each = [training for training in trainings for _ in range(seeds)]
     decay = [training.weight_decay for training in each]
     kinds, rates = [training.optimizer for training in each], [training.lr for training in each]

@@ -70,13 +70,11 @@ def logits(parameters: Parameters, x: Tensor) -> Tensor:
     return _linear(z, e[:, None]).squeeze(-1) + parameters["b"][:, None, None]
 
 
-def _linear(z: Tensor, W: Tensor) -> Tensor:
-    """W z for every vector of a run: z [R, ..., d], W [R, k, d]; one product per run."""
+def _linear(z: Tensor, W: Tensor) -> Tensor:  # W z, [R, k, d] [R, ..., d]; a product per run
     return (z.flatten(1, -2) @ W.mT).reshape(*z.shape[:-1], W.shape[1])
 
 
-def _normalise(z: Tensor, gain: Tensor | None) -> Tensor:
-    """LayerNorm, where the model has one."""
+def _normalise(z: Tensor, gain: Tensor | None) -> Tensor:  # where the model has a LayerNorm
     return z if gain is None else functional.layer_norm(z, z.shape[-1:]) * gain[:, None, None]
 
 
@@ -88,9 +86,7 @@ def attention(q: Tensor, k: Tensor, v: Tensor, x: Tensor) -> Tensor:
     return _Attention.apply(q, k, v, x)
 
 
-class _Attention(torch.autograd.Function):
-    """Keeps sums; exponentials are computed again in the backward pass."""
-
+class _Attention(torch.autograd.Function):  # keeps sums; the backward pass has its exponentials
     @staticmethod
     def forward(ctx: FunctionCtx, q: Tensor, k: Tensor, v: Tensor, x: Tensor) -> Tensor:
         d = q.shape[-1]

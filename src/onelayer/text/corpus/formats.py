@@ -61,11 +61,10 @@ def read_corpus(paths: Iterable[Path], settings: ParseSettings) -> Iterator[Arti
 
 
 def _articles_of_rows(number: int, path: Path, settings: ParseSettings) -> Iterator[Article]:
-    """Ids, titles and labels may be of any kinds, mixed ones too; they become text."""
+    # Ids, titles and labels may be of any kinds, mixed ones too; they become text.
     names = {column: settings.columns.get(column, column) for column in COLUMNS}
     needed = {names["text"], *settings.columns.values()}
-    seen: dict[str, None] = {}
-    place = -1
+    seen, place = {}, -1
     for place, row in enumerate(ROWS[settings.format](path, names.values(), needed)):
         seen |= dict.fromkeys(row)
         values = {}
@@ -278,9 +277,7 @@ def read_dump(path: Path) -> Iterator[Article]:
     raise OnelayerError(f"{path}: not a complete MediaWiki dump (.xml.bz2): {reason}")
 
 
-class _Bounded:
-    """A dump's XML as its parser reads it: nothing but a dump, and no page without an end."""
-
+class _Bounded:  # a dump as its parser reads it: nothing but a dump, no page without an end
     def __init__(self, stream: BinaryIO) -> None:
         self._stream, self._tail = stream, b""
         self._open = 0  # bytes since a page ended

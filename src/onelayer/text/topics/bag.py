@@ -84,7 +84,7 @@ def count_words(
 
 
 def _batches(waiting: BinaryIO, lengths: list[int]) -> Iterator[tuple[np.ndarray, list[int]]]:
-    """Pairs of word and count, [n, 2], of some documents at once, and how many each has."""
+    # Pairs of word and count, [n, 2], of some documents at once, and how many each has.
     waiting.seek(0)
     for first in range(0, len(lengths), BATCH):
         of = lengths[first : first + BATCH]

@@ -84,9 +84,7 @@ def fit_topics(
     return topics
 
 
-class _Documents:
-    """Documents as gensim reads them, `[(word, count or weight)]`, one at a time."""
-
+class _Documents:  # as gensim reads them, [(word, count or weight)], one at a time
     def __init__(self, counts, order: Sequence[int], rarity=None, progress=silent) -> None:
         self.counts, self.order, self.rarity, self.progress = counts, order, rarity, progress
 
@@ -112,16 +110,10 @@ def _online_model(words: int, settings: LdaSettings):
     logging.getLogger("gensim.models.ldamodel").setLevel(logging.ERROR)
     alpha, eta = settings.priors
     given = settings.model_dump(include={"passes", "chunksize", "decay", "offset", "iterations"})
-    return LdaModel(
-        id2word=FakeDict(words),
-        num_topics=settings.topics,
-        alpha=alpha,
-        eta=eta,
-        eval_every=None,  # perplexity, which draws random numbers
-        random_state=settings.seed,
-        dtype=np.float64,  # float32 underflows where topics are many
-        **given,
-    )
+    given |= {"num_topics": settings.topics, "alpha": alpha, "eta": eta}
+    given |= {"random_state": settings.seed, "eval_every": None}  # perplexity draws numbers, too
+    # float32 underflows where topics are many.
+    return LdaModel(id2word=FakeDict(words), dtype=np.float64, **given)
 
 
 def document_topics(
