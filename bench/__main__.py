@@ -341,11 +341,11 @@ def topic_model(here: Path, _model: Path, _more: float) -> Iterator[None]:
 def probe(here: Path, folder: Path, _more: float) -> Iterator[None]:
     """One of a hundred articles through MiniLM."""
     from onelayer.settings.probe import AttentionProbeSettings
-    from onelayer.text.corpus.articles import read_articles
+    from onelayer.text.corpus.articles import read_column
     from onelayer.text.models.checkpoints import load_checkpoint
     from onelayer.text.models.tokenizer import load_tokenizer, piece_ids
     from onelayer.text.topics import ambiguity, lda
-    from onelayer.topic_structure.wikipedia import probe, words
+    from onelayer.topic_structure.wikipedia import probe, ratio, words
 
     vocabulary = pd.read_parquet(here / "vocabulary.parquet")
     likely = lda.read_topics(here / "lda.safetensors").word_probability
@@ -354,11 +354,11 @@ def probe(here: Path, folder: Path, _more: float) -> Iterator[None]:
     model, tokenizer = load_checkpoint(folder, "cpu"), load_tokenizer(folder)
     labels = words.label_words(kept, vocabulary, piece_ids(tokenizer, kept["word"].unique()))
     yield
-    everything, how = read_articles(here / "articles.parquet"), {"max_tokens": 128, "seed": 0}
-    how |= {"documents": max(2, round(len(everything) / 100)), "reference_length": 100}
-    drawn = probe.sample_articles(everything, AttentionProbeSettings(**how))
+    file, how = here / "articles.parquet", {"max_tokens": 128, "seed": 0, "reference_length": 100}
+    how["documents"] = max(2, round(sum(1 for _ in read_column(file)) / 100))
+    drawn = probe.sample_articles(file, AttentionProbeSettings(**how))
     texts = probe.encode_texts(tokenizer, drawn["text"], labels.words, 128)
-    bits = words.topic_bits(labels.topics[0])
+    bits = ratio.topic_bits(labels.topics[0])
     probe.probe(model, texts, drawn["id"], labels.words, bits, 100)
 
 
