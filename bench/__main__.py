@@ -1,8 +1,8 @@
 """Speed beside the authors' way, the obvious code and a floor, in one run: `make bench`.
 
-Authors': one model or start after another, in plain torch or SciPy. Obvious: what a user would
-write or vectorise. Floor: the matrix products alone, counted by hand. That all compute the same
-numbers is checked. `--scale`: time and memory of four steps at 10, 20 and 40 thousand documents.
+Authors': one model or start after another. Obvious: what a user would vectorise. Floor: the matrix
+products alone, counted by hand. All must compute the same numbers.
+`--scale`: time and memory of four steps at 10, 20 and 40 thousand documents.
 """
 
 import os
@@ -16,7 +16,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -25,9 +25,7 @@ from time import process_time
 import numpy as np
 import pandas as pd
 
-# torch and the library are loaded where they are used: the memory of steps is measured.
-ROUNDS = 5
-IGNORED = -100  # a label that cross_entropy leaves out, by default
+ROUNDS = 5  # torch and the library are loaded where they are used: memory of steps is measured
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,34 +49,28 @@ def floor(flops: float, double: bool = False) -> Way:
     return Way(name, lambda: [a @ a for _ in range(times)] and None, times * each / flops)
 
 
-def descend(optimizer, losses, rate: Callable | None = None) -> np.ndarray:
+def descend(optimizer, losses: Iterable) -> np.ndarray:
     """The plain training loop of one model; `losses` yields a tensor an update, kept as numbers."""
     seen = []
-    for step, loss in enumerate(losses):
+    for loss in losses:
         optimizer.zero_grad()
         loss.backward()
-        for group in optimizer.param_groups if rate else ():
-            group["lr"] = rate(step)
         optimizer.step()
         seen.append(loss.item())
     return np.array(seen)
 
 
-def timed(way: Way) -> tuple[float, np.ndarray | None]:
-    """CPU seconds that a way takes for all of our work, and its numbers."""
-    start = process_time()
-    numbers = way.run()
-    return (process_time() - start) / way.share, numbers
-
-
 def measure(name: str, ways: list[Way]) -> pd.DataFrame:
     """A row per way; all run once, so that numbers are compared, then by turns."""
-    expected = timed(ways[0])[1]
+    times, expected = np.empty((ROUNDS, len(ways))), ways[0].run()
     for way in ways[1:]:
-        if (numbers := timed(way)[1]) is not None:
+        if (numbers := way.run()) is not None:
             most, wanted = way.tolerance * np.abs(expected).max(), way.of(expected)
             np.testing.assert_allclose(numbers, wanted, rtol=0, atol=most, err_msg=way.name)
-    times = np.array([[timed(way)[0] for way in ways] for _ in range(ROUNDS)])
+    for turn, place in np.ndindex(times.shape):
+        start = process_time()
+        ways[place].run()
+        times[turn, place] = (process_time() - start) / ways[place].share
     table = pd.DataFrame({"case": name, "way": [way.name for way in ways]})
     ratios, table["milliseconds"] = times / times[:, :1], 1e3 * np.median(times, axis=0)
     table["times_ours"], table["low"] = np.median(ratios, axis=0), ratios.min(axis=0)
@@ -116,37 +108,32 @@ def scan_snap(share: float) -> list[Way]:
     def token(slots, classes):
         return torch.where(slots < 10, slots, slots + 10 * classes[:, None])
 
-    def loss(Y, Z, task, one_hot: bool, step: int):
+    def loss(Y, Z, task, step: int):
         drawn, classes = map(torch.from_numpy, data.draw_counts(task, 0, step))
         slots = torch.arange(20).repeat(task.batch).repeat_interleave(drawn.flatten())
         tokens, query = token(slots.view(task.batch, -1), classes), task.contextual + classes // 2
-        if one_hot:
-            X, asked = (functional.one_hot(ids, len(Y)).float() for ids in (tokens, query))
-            attention = torch.einsum("btl,ml,bm->bt", X, Z, asked).softmax(1)
-            mixed = torch.einsum("bt,btl->bl", attention, X)
-        else:
-            attention = Z[query].gather(1, tokens).softmax(1)
-            mixed = torch.zeros(task.batch, len(Y)).scatter_add(1, tokens, attention)
+        X, asked = (functional.one_hot(ids, len(Y)).float() for ids in (tokens, query))
+        attention = torch.einsum("btl,ml,bm->bt", X, Z, asked).softmax(1)
+        mixed = torch.einsum("bt,btl->bl", attention, X)
         following = task.contextual + task.num_last + classes
         return functional.cross_entropy(functional.normalize(mixed, dim=1) @ Y.T, following)
 
-    def one_run(task, one_hot: bool) -> np.ndarray:
-        start = simulation.initial_parameters(task, [0], "uniform")
-        Y, Z = (p.requires_grad_() for p in full_matrices(task, start["Y"][0], start["Z"][0]))
-        sgd = torch.optim.SGD([Y, Z], lr=1.0, momentum=sweep.momentum)
-        descend(sgd, (loss(Y, Z, task, one_hot, step) for step in range(steps)))
-        f, chances = torch.arange(task.classes), torch.from_numpy(data.TOKEN_CHANCES).log()
-        z = Z.detach()[task.contextual + f[:, None] // 2, token(torch.arange(20), f)]
-        return torch.softmax(z.double() + chances, 1).numpy()
-
-    def each(one_hot: bool) -> np.ndarray:
+    def authors() -> np.ndarray:
+        attention = []
         data.draw_counts.cache_clear()
-        return np.concatenate([one_run(task, one_hot) for task in tasks])
+        for task in tasks:
+            start = simulation.initial_parameters(task, [0], "uniform")
+            Y, Z = (p.requires_grad_() for p in full_matrices(task, start["Y"][0], start["Z"][0]))
+            sgd = torch.optim.SGD([Y, Z], lr=1.0, momentum=sweep.momentum)
+            descend(sgd, (loss(Y, Z, task, step) for step in range(steps)))
+            f, chances = torch.arange(task.classes), torch.from_numpy(data.TOKEN_CHANCES).log()
+            z = Z.detach()[task.contextual + f[:, None] // 2, token(torch.arange(20), f)]
+            attention.append(torch.softmax(z.double() + chances, 1).numpy())
+        return np.concatenate(attention)
 
     return [
         Way("ours", ours),
-        Way("authors: one run, one-hot tokens", partial(each, True), 1 / 160),
-        Way("obvious: one run, tokens gathered", partial(each, False), 1 / 160),
+        Way("authors: one run, one-hot tokens", authors, 1 / 160),
         floor(160 * steps * sum(6 * task.batch * 20 * task.vocabulary for task in tasks)),
     ]
 
@@ -169,18 +156,10 @@ def topic_structure(share: float) -> list[Way]:
     tokens = data.draw_documents(rng, base.model.v, weights, (100, 150), framed=True)
     shown, selected = data.mask_documents(rng, tokens, base.model)
     rows = data.count_rows(D, tokens, shown, selected, attended=False)
-    labels = np.where(selected, tokens, IGNORED)
+    labels = np.where(selected, tokens, -100)  # which cross_entropy leaves out
     start = {n: p[0] for n, p in train.initial_parameters(RunRandom([0]), "layer_norm", D).items()}
-
-    def ours() -> np.ndarray:
-        runs = [train.Run(seed, "adam", 0.003) for seed in range(20)]
-        how = "layer_norm", "cross_entropy", steps + 1, dict.copy
-        return train.train_runs(base, rows, runs, *how).losses.numpy()
-
-    def batches(count: int) -> DataLoader:
-        order = train.Batches(rows, [0], 40)
-        drawn = np.concatenate([order.drawn(0, step) for step in range(count)])
-        return DataLoader(TensorDataset(*(torch.from_numpy(x[drawn]) for x in (shown, labels))), 40)
+    runs = [train.Run(seed, "adam", 0.003) for seed in range(20)]
+    how = base, rows, runs, "layer_norm", "cross_entropy", steps + 1, dict.copy
 
     def one() -> np.ndarray:
         bert, decoder = BertStyle(start), nn.Linear(D, D)
@@ -189,30 +168,18 @@ def topic_structure(share: float) -> list[Way]:
         bert.embeddings.position_embeddings.requires_grad_(False)
 
         def loss(ids, wanted):
-            f = decoder(bert(ids, (ids != data.PAD) & (wanted == IGNORED)))
+            f = decoder(bert(ids, (ids != data.PAD) & (wanted == -100)))
             return functional.cross_entropy(f.flatten(0, 1), wanted.flatten())
 
+        order = train.Batches(rows, [0], 40)
+        drawn = np.concatenate([order.drawn(0, step) for step in range(11)])
+        batches = TensorDataset(*(torch.from_numpy(x[drawn]) for x in (shown, labels)))
         adam = torch.optim.Adam([p for p in bert.parameters() if p.requires_grad], 0.003)
-        return descend(adam, (loss(*batch) for batch in batches(11)))[::10]
-
-    def gathered() -> np.ndarray:
-        p, one_hot = {name: W.clone().requires_grad_() for name, W in start.items()}, torch.eye(D)
-
-        def loss(ids, wanted):
-            Z = functional.layer_norm(one_hot + p["token_type"], (D,), p["gain"], p["shift"], 1e-12)
-            matrices = (p["W_Q"], p["b_Q"]), (p["W_K"],), (p["W_V"], p["b_V"])
-            Q, K, V = (functional.linear(Z, *W)[ids] for W in matrices)  # of every token, looked up
-            attended = (ids != data.PAD) & (wanted == IGNORED)
-            f = functional.scaled_dot_product_attention(Q, K, V, attn_mask=attended[:, None])
-            return functional.cross_entropy(f.flatten(0, 1), wanted.flatten())
-
-        adam = torch.optim.Adam([W for name, W in p.items() if name != "b"], 0.003, fused=True)
-        return descend(adam, (loss(*batch) for batch in batches(steps + 1)))[::10]
+        return descend(adam, (loss(*batch) for batch in DataLoader(batches, 40)))[::10]
 
     return [
-        Way("ours", ours),
+        Way("ours", lambda: train.train_runs(*how).losses.numpy()),
         Way("authors: one model, BERT's layers", one, 11 / (steps + 1) / 20, lambda x: x[:2, 0]),
-        Way("obvious: one model, rows looked up", gathered, 1 / 20, lambda x: x[:, 0], 1e-3),
         floor(20 * steps * (6 * D**3 + 6 * len(rows.query) / 50 * D**2)),
     ]
 
@@ -236,14 +203,15 @@ def basins(share: float) -> list[Way]:
         found = solve_ivp(rate, (0, until), theta.ravel(), rtol=1e-8, atol=1e-14)
         return found.y[:, -1].reshape(2, -1)
 
-    def one_by_one() -> np.ndarray:
-        return np.hstack([scipys(start[:, place], ends.time[place]) for place in places])
-
     ends, name = ours(), "authors (no code): solve_ivp, one start"
+    each = [(start[:, place], ends.time[place]) for place in places]
+    done = ends.steps[places].sum() / ends.steps.sum()
     tried, whole = float(ends.steps.sum()), partial(scipys, start, ends.time.max())
     return [
         Way("ours", lambda: ours().theta),
-        Way(name, one_by_one, ends.steps[places].sum() / tried, lambda ours: ours[:, places], 1e-5),
+        Way(
+            name, lambda: np.hstack([scipys(*s) for s in each]), done, lambda x: x[:, places], 1e-5
+        ),
         Way("obvious: solve_ivp, one state", whole, tolerance=1e-5),
         floor(tried * (6 * 30 + 2 * 2 * 27), double=True),
     ]
@@ -287,8 +255,13 @@ def local_to_global(share: float) -> list[Way]:
     def trained(of: Callable, which: object) -> np.ndarray:
         p = {name: value[which].clone().requires_grad_() for name, value in start.items()}
         adamw = torch.optim.AdamW(p.values(), betas=training.BETAS, weight_decay=own.weight_decay)
-        rates = training.one_cycle(steps, own.warm_up)
-        return descend(adamw, (of(p, s) for s in range(steps)), lambda s: own.lr * rates(s))
+
+        def losses() -> Iterator:
+            for step in range(steps):
+                adamw.param_groups[0]["lr"] = own.lr * training.one_cycle(steps, own.warm_up)(step)
+                yield of(p, step)
+
+        return descend(adamw, losses())
 
     one, everyone = partial(trained, one_run, 0), partial(trained, all_runs, slice(None))
     return [
@@ -301,20 +274,16 @@ def local_to_global(share: float) -> list[Way]:
 
 CASES = {case.__name__: case for case in (scan_snap, topic_structure, basins, local_to_global)}
 
-# Documents are the articles of the default corpus, repeated under new ids, and words must be in so
-# many more of them, so that the vocabulary is the same at every size.
-SIZES = (10_000, 20_000, 40_000)
-PROBED = 0.01  # share of the documents
-
 
 def scale(results: Path, share: float) -> pd.DataFrame:
     """A row per step and size: CPU seconds and peak memory, and their slopes (log over log)."""
     articles = pd.read_parquet(results / "corpora/vital-articles/articles.parquet")
     rows = []
-    for size in (round(share * size) for size in SIZES):
+    for size in (round(share * size) for size in (10_000, 20_000, 40_000)):
         with tempfile.TemporaryDirectory() as folder:
             repeated = articles.iloc[np.arange(size) % len(articles)].assign(id=np.arange(size))
             repeated.to_json(Path(folder, "source.json"), orient="records", lines=True)
+            # Words must be in so many more articles: the same vocabulary at every size.
             more = str(max(1.0, size / len(articles)))
             for name in STEPS:
                 command = [sys.executable, "-m", "bench", "--step", name, folder, results, more]
@@ -327,18 +296,6 @@ def scale(results: Path, share: float) -> pd.DataFrame:
             slope = np.polyfit(own["documents"], own[column], 1)[0]
             table.loc[table["step"] == name, f"{column}_slope"] = slope
     return table.sort_values(["step", "documents"])
-
-
-def run_step(name: str, folder: str, results: str, more: str) -> None:
-    """Run one step in this process; print its CPU seconds and peak memory (MB)."""
-    step = STEPS[name](Path(folder), Path(results, "models/minilm"), float(more))
-    next(step)
-    start = process_time()
-    next(step, None)
-    seconds = process_time() - start
-    # Not `ru_maxrss`, which begins at the memory of the process that started this one.
-    peak = re.search(r"VmHWM:\s*(\d+)", Path("/proc/self/status").read_text("ascii"))[1]
-    print(json.dumps({"seconds": round(seconds, 3), "peak_mb": round(int(peak) / 1024)}))
 
 
 # Of a step: what its script loads, then, from `yield` on, what is measured.
@@ -382,9 +339,9 @@ def topic_model(here: Path, _model: Path, _more: float) -> Iterator[None]:
 
 
 def probe(here: Path, folder: Path, _more: float) -> Iterator[None]:
-    """A share of the articles through MiniLM."""
+    """One of a hundred articles through MiniLM."""
     from onelayer.settings.probe import AttentionProbeSettings
-    from onelayer.text.corpus.articles import read_articles
+    from onelayer.text.corpus.articles import read_column
     from onelayer.text.models.checkpoints import load_checkpoint
     from onelayer.text.models.tokenizer import load_tokenizer, piece_ids
     from onelayer.text.topics import ambiguity, lda
@@ -397,10 +354,9 @@ def probe(here: Path, folder: Path, _more: float) -> Iterator[None]:
     model, tokenizer = load_checkpoint(folder, "cpu"), load_tokenizer(folder)
     labels = ratio.label_words(kept, vocabulary, piece_ids(tokenizer, kept["word"].unique()))
     yield
-    everything, how = read_articles(here / "articles.parquet"), {"max_tokens": 128, "seed": 0}
-    few = {"documents": max(2, round(PROBED * len(everything))), "reference_length": 100}
-    settings_of = AttentionProbeSettings(**few, **how)
-    drawn = probe.sample_articles(here / "articles.parquet", settings_of)
+    file, how = here / "articles.parquet", {"max_tokens": 128, "seed": 0, "reference_length": 100}
+    how["documents"] = max(2, round(sum(1 for _ in read_column(file)) / 100))
+    drawn = probe.sample_articles(file, AttentionProbeSettings(**how))
     texts = probe.encode_texts(tokenizer, drawn["text"], labels.words, 128)
     bits = ratio.topic_bits(labels.topics[0])
     probe.probe(model, texts, drawn["id"], labels.words, bits, 100)
@@ -418,8 +374,16 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=Path("results"), help="inputs and tables")
     parser.add_argument("--step", nargs=4, help=argparse.SUPPRESS)
     given = parser.parse_args()
-    if given.step:
-        run_step(*given.step)
+    if given.step:  # of `scale`: in this process, its CPU seconds and peak memory
+        name, folder, results, more = given.step
+        step = STEPS[name](Path(folder), Path(results, "models/minilm"), float(more))
+        next(step)
+        start = process_time()
+        next(step, None)
+        seconds = round(process_time() - start, 3)
+        # Not `ru_maxrss`, which begins at the memory of the process that started this one.
+        peak = re.search(r"VmHWM:\s*(\d+)", Path("/proc/self/status").read_text("ascii"))[1]
+        print(json.dumps({"seconds": seconds, "peak_mb": round(int(peak) / 1024)}))
         return
     if given.scale:
         table, name = scale(given.results, given.share), "bench_scale.csv"

@@ -49,17 +49,16 @@ def keyed(keys: list[str], values: tuple, by: dict[str, dict]) -> list[dict]:
 
 
 def pooled(rows: pd.DataFrame) -> dict[str, float]:
-    """The share of all rows together, with the interval that the starts of one row give.
-
-    All chains and scales have the same starts: on one side of p + q = 1 they mostly fail together.
-    """
+    """The share of all rows together, with the interval of one row's starts: all have the same."""
     value, starts = np.average(rows["value"], weights=rows["n"]), int(rows["n"].max())
     return share(round(value * starts), starts) | {"value": float(value)}
 
 
-def critical_points(settings: FlowSettings, neighbours: pd.DataFrame) -> pd.DataFrame:
-    """A chain and kind of point at a time, then the flows of all chains together."""
-    rows, flows = [], neighbours.set_index(POINT_KEYS)
+def critical_points(
+    settings: FlowSettings, neighbours: pd.DataFrame
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """A chain and kind of point at a time, then all chains together; and a row each for readers."""
+    rows, shown, flows = [], [], neighbours.set_index(POINT_KEYS)
     for model, chain in itertools.product(POINTS, settings.chains):
         for name, points in POINTS[model](chain).items():
             key, theta = (model, chain.p, chain.q, name), np.transpose(points)
@@ -73,28 +72,20 @@ def critical_points(settings: FlowSettings, neighbours: pd.DataFrame) -> pd.Data
                 "share_returning": share(back, starts) | RETURNS.get(name, {}),
             }
             rows += keyed(POINT_KEYS, key, by)
+            back = by["share_returning"]
+            shown.append(
+                {"model": model, "chain": str(chain), "point": name}
+                | {"loss": number(worst, 6), "theory": number(entropy, 6)}
+                | {"|gradient|": f"{speed.max():.0e}"}
+                | {"flow returns [95%]": interval(back["value"], back["low"], back["high"], 3)}
+                | {"in theory": number(back.get("published"), 0)}
+            )
     table = pd.DataFrame(rows)
     shares = table[table["quantity"] == "share_returning"]
     for (model, point), part in shares.groupby(["model", "point"], sort=False):
         row = {"model": model, "point": point, "quantity": "share_of_flows"} | pooled(part)
         rows.append(row | RETURNS.get(point, {}))
-    return tidy(rows, POINT_KEYS)
-
-
-def points_for_readers(table: pd.DataFrame) -> pd.DataFrame:
-    """A row per model, chain and kind of point."""
-    rows = []
-    for (model, p, q, point), part in table.groupby(POINT_KEYS, sort=False):
-        by = part.set_index("quantity")
-        value, back = by["value"], by.loc["share_returning"]
-        rows.append(
-            {"model": model, "chain": str(Chain(p, q)), "point": point}
-            | {"loss": number(value["loss"], 6), "theory": number(by.loc["loss", "published"], 6)}
-            | {"|gradient|": f"{value['gradient_norm']:.0e}"}
-            | {"flow returns [95%]": interval(*back[["value", "low", "high"]], 3)}
-            | {"in theory": number(back["published"], 0)}
-        )
-    return pd.DataFrame(rows)
+    return tidy(rows, POINT_KEYS), pd.DataFrame(shown)
 
 
 def of_flows(start: np.ndarray, end: np.ndarray, chain: Chain) -> dict[str, dict]:
@@ -136,13 +127,8 @@ def every_flow(
             if sigma <= simulation.NEAR:
                 by["global_share"] |= {"published": float(chain.below), "null": 0.5}
             rows += keyed(START_KEYS, (model, p, q, f"normal, sigma {sigma:.15g}", sigma), by)
-    return tidy([*rows, *flows_together(pd.DataFrame(rows))], START_KEYS)
-
-
-def flows_together(table: pd.DataFrame) -> list[dict]:
-    """All chains together, the largest error of all."""
-    rows, on_grid = [], table["sigma"].isna()
-    agrees = table["quantity"] == "basin_agreement"
+    table = pd.DataFrame(rows)  # below: all chains together, the largest error of all
+    agrees, on_grid = table["quantity"] == "basin_agreement", table["sigma"].isna()
     grid, gaussian = pooled(table[agrees & on_grid]), pooled(table[agrees & ~on_grid])
     for name, row in ("share_of_flows", grid | NO_DRAWS), ("share_of_gaussian_flows", gaussian):
         rows.append({"model": PLANE, "quantity": name} | row | ALL)
@@ -155,7 +141,7 @@ def flows_together(table: pd.DataFrame) -> list[dict]:
     near = table[claimed & (table["sigma"] <= simulation.NEAR)]
     for model, ends in near.groupby("model", sort=False):
         rows.append({"model": model, "quantity": "share_near_the_origin"} | pooled(ends) | ALL)
-    return rows
+    return tidy(rows, START_KEYS)
 
 
 def flows_for_readers(table: pd.DataFrame) -> pd.DataFrame:
@@ -179,8 +165,8 @@ def flows_for_readers(table: pd.DataFrame) -> pd.DataFrame:
 with job(snakemake) as step:
     settings = FlowSettings(**snakemake.params.settings)
     maps, paths = (load_file(snakemake.input[name]) for name in ("maps", "paths"))
-    table = critical_points(settings, pd.read_parquet(snakemake.input.neighbours))
-    shown, title = points_for_readers(table), "Critical points of the loss, computed and in theory"
+    table, shown = critical_points(settings, pd.read_parquet(snakemake.input.neighbours))
+    title = "Critical points of the loss, computed and in theory"
     step.save_table(table, "critical_points", title=title, shown=shown, notes=POINT_NOTES)
     starts = [pd.read_parquet(snakemake.input[name]) for name in ("gaussian", "attention")]
     table = every_flow(settings, maps["theta"], *starts)

@@ -167,22 +167,6 @@ def loss_curves(curves: pd.DataFrame, settings: TransformerSettings) -> plt.Figu
     return figure
 
 
-def draw_shares(axis: plt.Axes, curves: pd.DataFrame, authors: pd.DataFrame, title: str) -> None:
-    """The top share of every matrix along the training, and the authors'."""
-    last = curves["iteration"].max()
-    for name, style in STYLES.items():
-        line = {"color": style["color"], "ls": style["ls"], "lw": 1.5}
-        band(axis, curves, f"{name}_share", line, alpha=0.15)
-        theirs = authors[(authors["matrix"] == name) & (authors["iteration"] <= last)]
-        point = style | {"ls": "", "ms": 6, "zorder": 4, "clip_on": False}
-        [markers] = axis.plot(theirs["iteration"], theirs["published"], **point)
-        markers.set_in_layout(False)  # where there are none they would leave the layout no room
-    axis.axhline(1, color="0.7", lw=0.8, zorder=0)
-    axis.set(xlabel="iteration", ylim=(0, 1.05), xlim=(0, last))
-    axis.set_title(title, fontsize=8.5)
-    despine(axis)
-
-
 def weights_figure(
     curves: pd.DataFrame, weights: dict, authors: pd.DataFrame, iterations: list[int]
 ) -> plt.Figure:
@@ -203,10 +187,19 @@ def weights_figure(
     bar = upper.colorbar(image, ax=axes, ticks=[-1, 0, 1], aspect=25)
     bar.set_label("entry / max", fontsize=8)
     upper.suptitle("Weights over training, and how much of them is of rank one", fontsize=10)
-    panels = lower.subplots(1, 4, sharey=True)
+    panels, last = lower.subplots(1, 4, sharey=True), curves["iteration"].max()
     for axis, (start, title) in zip(panels, STARTS.items(), strict=True):
-        theirs = authors[authors["initialisation"] == start]
-        draw_shares(axis, curves[curves["variant"] == start], theirs, title)
+        own = authors[(authors["initialisation"] == start) & (authors["iteration"] <= last)]
+        for name, style in STYLES.items():
+            line = {"color": style["color"], "ls": style["ls"], "lw": 1.5}
+            band(axis, curves[curves["variant"] == start], f"{name}_share", line, alpha=0.15)
+            theirs, point = own[own["matrix"] == name], style | {"ls": "", "ms": 6, "zorder": 4}
+            [markers] = axis.plot(theirs["iteration"], theirs["published"], **point, clip_on=False)
+            markers.set_in_layout(False)  # where there are none they would leave the layout no room
+        axis.axhline(1, color="0.7", lw=0.8, zorder=0)
+        axis.set(xlabel="iteration", ylim=(0, 1.05), xlim=(0, last))
+        axis.set_title(title, fontsize=8.5)
+        despine(axis)
     panels[0].set_ylabel("share of the largest\nsingular value, $\\sigma_1^2 / \\sum\\sigma_i^2$")
     styles = {f"${name}$": style | {"marker": ""} for name, style in STYLES.items()}
     of_authors = {"color": "0.3", "ls": "", "marker": "o", "ms": 5}

@@ -1,6 +1,5 @@
 """Table and figure: is the unigram model a minimum of the whole transformer, and who leaves it?"""
 
-import numpy as np
 import pandas as pd
 
 from onelayer.evidence.figures import MIDDLE, PALETTE, despine, plt
@@ -59,16 +58,6 @@ def for_readers(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def draw_chain(column: np.ndarray, runs: pd.DataFrame, chain: Chain, style: dict, far: bool):
-    """One variant on one chain; runs that come from far above were never at the unigram model."""
-    for run in outcomes.runs_of(runs):
-        way = outcomes.way(run["loss"], chain)
-        column[0].plot(run["iteration"], way, **style, lw=0.9, alpha=0.6)
-    if not far:
-        bent = runs.groupby("iteration")["curvature"].median()
-        column[1].plot(bent.index, bent, **style, lw=2)
-
-
 def trap_figure(curves: pd.DataFrame, settings: TrapSettings) -> plt.Figure:
     """A column a chain: the way to the bigram entropy, and the least curvature."""
     chains, last, gone = settings.chains, curves["iteration"].max(), []
@@ -77,8 +66,13 @@ def trap_figure(curves: pd.DataFrame, settings: TrapSettings) -> plt.Figure:
     for column, chain in zip(axes.T, chains, strict=True):
         mine = curves[(curves["p"] == chain.p) & (curves["q"] == chain.q)]
         for variant, style in zip(settings.trained, STYLES, strict=False):
-            runs, far = mine[mine["variant"] == variant.name], variant.initialisation != "standard"
-            draw_chain(column, runs, chain, style, far)
+            runs = mine[mine["variant"] == variant.name]
+            for run in outcomes.runs_of(runs):
+                way = outcomes.way(run["loss"], chain)
+                column[0].plot(run["iteration"], way, **style, lw=0.9, alpha=0.6)
+            if variant.initialisation == "standard":  # others were never at the unigram model
+                bent = runs.groupby("iteration")["curvature"].median()
+                column[1].plot(bent.index, bent, **style, lw=2)
         ends = mine[(mine["iteration"] == last) & (mine["variant"] == settings.trained[0].name)]
         gone += list(outcomes.standing(ends["loss"], chain) == outcomes.LEFT)
         column[0].set_title(f"p = {chain.p:.15g}\nq = {chain.q:.15g}", fontsize=11)

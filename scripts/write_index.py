@@ -16,13 +16,9 @@ PAPERS = {
     "decision_lists": "Decision lists",
     "local_to_global": "Local to Global",
 }
-COLUMNS = {
-    "reproduced": ["reproduced"],
-    "other size": ["smaller", "larger"],
-    "none or opposite": ["negligible", "opposite"],
-    "undecided": ["undecided", "not reached"],
-    "not run": ["not run"],
-}
+COLUMNS = {"reproduced": ["reproduced"], "other size": ["smaller", "larger"]}
+COLUMNS |= {"none or opposite": ["negligible", "opposite"]}
+COLUMNS |= {"undecided": ["undecided", "not reached"], "not run": ["not run"]}
 
 
 def links(file: Path) -> str:
@@ -52,10 +48,9 @@ def index() -> str:
 def summary(board: pd.DataFrame) -> str:
     """The score in fifteen lines for the terminal."""
     text, own = [], board[board["counted"].isin(OWN)]
-    for title, counted in (
-        ("Claims of all papers; stand-ins are other models and texts", counts(board, "counted")),
-        ("Claims about the papers' own models and theorems", counts(own, "paper")),
-    ):
+    every = "Claims of all papers; stand-ins are other models and texts", counts(board, "counted")
+    papers = "Claims about the papers' own models and theorems", counts(own, "paper")
+    for title, counted in (every, papers):
         grouped = {name: counted[verdicts].sum(axis=1) for name, verdicts in COLUMNS.items()}
         text += [title, pd.DataFrame(grouped).rename_axis("").reset_index().to_string(index=False)]
     text += ["Every claim: results/findings.md. Tables and figures: results/index.md."]

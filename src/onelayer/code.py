@@ -1,8 +1,7 @@
 """What decides a step beside its inputs and settings: its code, its libraries, its kernels.
 
-Snakemake sees a script that changed, never a module that the script imports. Rules therefore have
-`code("script")` among their params: an edited module reruns the steps that import it, directly or
-not; a module that was only touched reruns nothing.
+Snakemake sees a script that changed, never a module that it imports: with `code("script")` among a
+rule's params an edited module, directly imported or not, reruns the step; a touched one does not.
 """
 
 import functools
@@ -49,9 +48,7 @@ def _hashed(path: Path) -> bytes:
     return f"{path.relative_to(SRC.parent)} ".encode() + hashlib.sha256(path.read_bytes()).digest()
 
 
-@functools.cache
-def _libraries() -> str:
-    return ", ".join(f"{name} {version(name)}" for name in LIBRARIES.split())
+_libraries = functools.cache(lambda: ", ".join(f"{n} {version(n)}" for n in LIBRARIES.split()))
 
 
 def code(script: str, portable: bool = False) -> str:

@@ -1,7 +1,6 @@
 """A run as one zip to hand on, a Workflow Run RO-Crate: `onelayer crate`.
 
-It holds the tables, figures and pages of a run with its settings, and all code that made them; the
-metadata has the SHA-256 of each file, and so has `SHA256SUMS`, as `sha256sum --check` reads it.
+It holds a run's tables, figures, pages and settings, and the code that made them, with SHA-256.
 """
 
 import hashlib
@@ -57,7 +56,20 @@ def _describe(places: dict[Path, str], start: datetime, end: datetime) -> ROCrat
     run.metadata.extra_terms["sha256"] = "https://w3id.org/ro/terms/workflow-run#sha256"
     run.license = _context(run, LICENCE, "MIT", url=LICENCE)
     run.datePublished = end
-    entities = _add_files(run, places)
+    entities, sums = {}, []
+    for file, place in places.items():
+        sums.append(f"{(digest := hashlib.sha256(file.read_bytes()).hexdigest())}  {place}\n")
+        kind = TYPES.get(file.suffix) or mimetypes.guess_type(place)[0] or "text/plain"
+        about = {"name": place, "encodingFormat": kind, "sha256": digest}
+        about["contentSize"] = str(file.stat().st_size)
+        if place == "Snakefile":
+            about |= {"name": "onelayer", "version": __version__, "url": place}
+            main = {"main": True, "lang": "snakemake"}
+            entities[place] = run.add_workflow(file, place, properties=about, **main)
+        else:
+            entities[place] = run.add_file(file, place, properties=about)
+    about = {"name": "SHA256SUMS", "encodingFormat": "text/plain"}
+    run.add_file(io.StringIO("".join(sums)), "SHA256SUMS", properties=about)
     workflow, settings = entities["Snakefile"], entities["results/settings.yaml"]
     slot = run.add_formal_parameter("settings", "File", "#settings", "all settings of the run")
     settings["exampleOfWork"] = slot
@@ -75,25 +87,6 @@ def _describe(places: dict[Path, str], start: datetime, end: datetime) -> ROCrat
     of = {"object": [settings, *published], "result": made, "properties": about}
     run.root_dataset["mentions"] = run.add_action(workflow, "#run", **of)
     return run
-
-
-def _add_files(run: ROCrate, places: dict[Path, str]) -> dict[str, object]:
-    """Add every file and the list of their sums; the entities by place."""
-    entities, sums = {}, []
-    for file, place in places.items():
-        sums.append(f"{(digest := hashlib.sha256(file.read_bytes()).hexdigest())}  {place}\n")
-        kind = TYPES.get(file.suffix) or mimetypes.guess_type(place)[0] or "text/plain"
-        about = {"name": place, "encodingFormat": kind, "sha256": digest}
-        about["contentSize"] = str(file.stat().st_size)
-        if place == "Snakefile":
-            about |= {"name": "onelayer", "version": __version__, "url": place}
-            main = {"main": True, "lang": "snakemake"}
-            entities[place] = run.add_workflow(file, place, properties=about, **main)
-        else:
-            entities[place] = run.add_file(file, place, properties=about)
-    about = {"name": "SHA256SUMS", "encodingFormat": "text/plain"}
-    run.add_file(io.StringIO("".join(sums)), "SHA256SUMS", properties=about)
-    return entities
 
 
 def _context(run: ROCrate, identifier: str, name: str, **more: str) -> ContextEntity:

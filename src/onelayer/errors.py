@@ -4,8 +4,8 @@
 class OnelayerError(Exception):
     """Something the user can put right: a setting, a file, a download, a model.
 
-    The message is one line that names the key or file, the value found, and what is allowed. What
-    a file or a server put into it cannot end the line or steer a terminal: it is escaped.
+    One line: the key or file, the value found, what is allowed. What a file or a server put into it
+    cannot end the line or steer a terminal: it is escaped.
     """
 
     def __init__(self, message: str) -> None:

@@ -1,11 +1,9 @@
 """What every script shares: log, threads, progress, resuming, outputs that appear all at once.
 
     with job(snakemake) as step:
-        settings = Theorem1(**snakemake.params.settings)
-        step.save(solved=solve(settings, progress=step.progress))
+        step.save(solved=solve(Theorem1(**step.settings), progress=step.progress))
 
-A step that fails leaves no output behind, whenever it fails. What a user can mend
-(`OnelayerError`) is one line; the exit code is 1.
+A step that fails leaves no output. What a user can mend (`OnelayerError`) is one line.
 """
 
 import contextlib
@@ -103,8 +101,7 @@ class Step:
     def execution(self):
         """How a long training runs: its device, its progress, and where it keeps its state.
 
-        A killed step goes on from that state when it is started again with the same settings, code,
-        inputs and device; it is removed when the step's outputs are in place.
+        A killed step goes on from there if settings, code, inputs and device are the same.
         """
         execution = importlib.import_module("onelayer.ensemble.execution")
         digest = hashlib.sha256(json.dumps(self.settings, sort_keys=True).encode())

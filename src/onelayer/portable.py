@@ -1,9 +1,8 @@
 """A portable run: the same bytes on every x86-64 processor that has AVX2.
 
-Numerical libraries choose their kernels by the processor, and other kernels add in another order.
-The switches tell each which to take; the Snakefile sets them and scripts inherit them. What MKL
-does not do portably, or slowly, torch takes from numpy (docs/reproducibility.md). Neither is
-imported here, because most steps need neither.
+Numerical libraries choose kernels by the processor, and other kernels add in another order. The
+switches, set by the Snakefile, tell each which to take; what MKL does not do portably, or slowly,
+torch takes from numpy (docs/reproducibility.md). Most steps need neither: no imports here.
 """
 
 import os
@@ -40,14 +39,17 @@ def start() -> None:
             raise OnelayerError(f"portable: {name} must be {value!r} before Python starts")
     if torch := sys.modules.get("torch"):
         use_kernels(torch)
-    check_libraries()
 
 
 def finish() -> None:
     """Check what was loaded since `start`, before outputs are kept."""
     if "torch" in sys.modules and not _replaced:
         raise OnelayerError("portable: torch was loaded after the step had started")
-    check_libraries()
+    for library in threadpool_info():
+        taken = library.get("architecture")
+        if library["internal_api"] == "openblas" and taken != SWITCHES["OPENBLAS_CORETYPE"]:
+            what = f"{library['filepath']} takes kernels for {taken}, whatever its switch says"
+            raise OnelayerError(f"portable: {what}: another build than requirements.lock's?")
 
 
 def check_processor(cpuinfo: Path, machine: str) -> None:
@@ -60,29 +62,11 @@ def check_processor(cpuinfo: Path, machine: str) -> None:
             raise OnelayerError(f"portable: needs a processor with {instruction}; this has none")
 
 
-def check_libraries() -> None:
-    """Refuse loaded libraries that say they compute by other kernels than the switches name."""
-    kernels = {}
-    if torch := sys.modules.get("torch"):
-        kernels["torch"] = (torch.backends.cpu.get_cpu_capability(), "AVX2")
-    if numpy := sys.modules.get("numpy"):
-        features = numpy._core._multiarray_umath.__cpu_features__
-        barred = SWITCHES["NPY_DISABLE_CPU_FEATURES"].split()
-        kernels["numpy"] = (" ".join(name for name in barred if features.get(name)), "")
-    for library in threadpool_info():
-        if library["internal_api"] == "openblas":
-            kernels[library["filepath"]] = (library.get("architecture"), "Haswell")
-    for name, (actual, wanted) in kernels.items():
-        if actual != wanted:
-            what = f"{name} takes kernels for {actual}, whatever its switch says"
-            raise OnelayerError(f"portable: {what}: another build than requirements.lock's?")
-
-
 def use_kernels(torch) -> None:
     """Let torch take products and some functions from numpy, in backward passes too.
 
-    Products of matrices are then OpenBLAS's: for a named core type the same machine code on every
-    processor. Fused attention would call MKL from within: attention is made of products instead.
+    OpenBLAS's products for a named core type are the same code on every processor. Fused attention
+    would call MKL from within: it is made of products instead.
     """
     if _replaced:
         return

@@ -266,7 +266,9 @@ def test_a_few_kilobytes_that_stand_for_far_more_are_refused(tmp_path, monkeypat
 @pytest.mark.parametrize("kind", [pa.string_view(), pa.binary(), pa.large_binary()])
 def test_texts_of_any_kind_are_measured_before_they_are_made(tmp_path, monkeypatch, kind) -> None:
     monkeypatch.setattr("onelayer.text.untrusted.ALWAYS_TAKEN", 1 << 16)
-    monkeypatch.setattr("onelayer.text.corpus.rows._bytes", lambda column: seen.append(column) or 0)
+    monkeypatch.setattr(
+        "onelayer.text.corpus.formats._bytes", lambda column: seen.append(column) or 0
+    )
     seen: list[pa.Array] = []
     path = tmp_path / "a"
     pq.write_table(pa.table({"text": pa.array(["a", "a"]).cast(kind)}), path)

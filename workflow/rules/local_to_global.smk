@@ -18,7 +18,6 @@ rule simulate_flow:
         "results/benchmarks/simulate_flow.tsv"
     conda:
         "../../envs/onelayer.yaml"
-    threads: 1
     resources:
         mem_mb=lambda w, attempt: 900 * attempt,
         runtime=lambda w, attempt: 10 * attempt,

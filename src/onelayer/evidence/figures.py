@@ -1,7 +1,4 @@
-"""The one style of figures: one look, colour-blind safe, the same bytes on every run.
-
-Importing this module sets matplotlib's style; what a user's matplotlibrc says does not count.
-"""
+"""The one style of figures, whatever matplotlibrc says: colour-blind safe, the same bytes."""
 
 import io
 from pathlib import Path
@@ -35,8 +32,7 @@ def plain(text: object) -> str:
 def despine(*axes: Axes, left: bool = False, bottom: bool = False) -> None:
     """Remove the frame's top and right sides; the left and bottom ones if asked."""
     for axis in axes:
-        gone = ["top", "right", *["left"] * left, *["bottom"] * bottom]
-        axis.spines[gone].set_visible(False)
+        axis.spines[["top", "right", *["left"] * left, *["bottom"] * bottom]].set_visible(False)
 
 
 def save(figure: Figure, pdf: Path, png: Path) -> None:

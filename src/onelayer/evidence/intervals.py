@@ -1,7 +1,4 @@
-"""95% intervals of means, shares and medians: one rule for all papers.
-
-Quantiles come from `scipy.special`: `scipy.stats` has the same ones and takes a second to import.
-"""
+"""95% intervals of means, shares and medians: one rule for all papers."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -23,14 +20,12 @@ def _estimate(value: float, low: float, high: float, n: int) -> dict[str, float]
 def mean(values: ArrayLike, least: float = -math.inf, most: float = math.inf) -> dict[str, float]:
     """The mean of independent runs, [n], with Student's interval: `value`, `low`, `high`, `n`.
 
-    One run has no interval (NaN); it is cut at `least` and `most`, the quantity's own limits, such
-    as 0 and 1 of a share. A NaN among the values makes all three NaN.
+    Cut at the quantity's own limits, such as 0 and 1 of a share; NaN: one run, or a NaN among them.
     """
     values = np.asarray(values, dtype=np.float64)
     if not (n := len(values)):
         return dict(NONE)
-    value = values.mean()
-    half = half_width(values.std(ddof=1), n) if n > 1 else math.nan
+    value, half = values.mean(), half_width(values.std(ddof=1), n) if n > 1 else math.nan
     return _estimate(value, *np.clip([value - half, value + half], least, most), n)
 
 
@@ -44,8 +39,7 @@ def over_seeds(values: Column, low: float, high: float) -> tuple[float, float, f
 
     On either side the distances to the ends of two intervals are added as squares (MOVER, Zou &
     Donner 2008): Student's over the seeds, and `low`, `high`, that of the same mean over the data
-    (documents, words) with the seeds held fixed. It errs on the wide side: 94 to 99% coverage in
-    `tests/oracle/test_intervals.py`. With one seed the interval is that of the data.
+    with the seeds held fixed. 94 to 99% coverage; with one seed it is the data's.
     """
     of_seeds = mean(values)
     value, half = of_seeds["value"], of_seeds["high"] - of_seeds["value"]
@@ -58,8 +52,8 @@ def over_seeds(values: Column, low: float, high: float) -> tuple[float, float, f
 def worst(estimates: Sequence[Mapping], side: int) -> tuple[int, dict]:
     """The least (side 1) or largest (-1) of estimates, which stands for all: its place, and it.
 
-    What is claimed of all must hold of each (an intersection-union test, Berger 1982): its interval
-    goes as far on that side as any of them does, and has no end there if one has none.
+    Its interval goes as far on that side as any of them does (an intersection-union test, Berger
+    1982), and has no end there if one has none.
     """
     end = "low" if side > 0 else "high"
     values, ends = (side * np.array([one[of] for one in estimates]) for of in ("value", end))
@@ -77,8 +71,8 @@ def share(successes: int, n: int) -> dict[str, float]:
 def median(values: Column) -> dict[str, float]:
     """The median of independent runs with an interval that assumes no distribution.
 
-    From the k-th smallest to the k-th largest, with the largest k for which fewer than k of n runs
-    fall below the median with a chance of at most 2.5%; none of five. What never came is infinite.
+    From the k-th smallest to the k-th largest, k the largest for which fewer than k of n runs fall
+    below the median with a chance of at most 2.5%; none of five. What never came is infinite.
     """
     ordered, n = np.sort(values), len(values)
     if not n:

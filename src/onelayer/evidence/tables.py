@@ -1,7 +1,6 @@
 """The one format of tables: tidy CSV for machines, Markdown and LaTeX for readers.
 
-Every CSV has its key columns, then `VALUE_COLUMNS`. A table holds numbers, never verdicts: those
-stand on the scoreboard alone.
+Every CSV has key columns, then `VALUE_COLUMNS`: numbers; verdicts stand on the scoreboard alone.
 """
 
 import math
@@ -23,10 +22,7 @@ EMPTY = "–"  # for readers
 
 
 def tidy(rows: Sequence[dict] | pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
-    """Rows as a table of keys and `VALUE_COLUMNS`; what a row does not give is NaN, or "".
-
-    `EXTRA_COLUMNS` are there where a row gives them; for another column `ValueError`.
-    """
+    """Rows as a table of keys, `VALUE_COLUMNS`, `EXTRA_COLUMNS` that they give; else NaN or ""."""
     table = pd.DataFrame(rows)
     extra = [name for name in EXTRA_COLUMNS if name in table and name not in keys]
     columns = [*keys, *VALUE_COLUMNS, *extra]
@@ -40,10 +36,9 @@ def tidy(rows: Sequence[dict] | pd.DataFrame, keys: Sequence[str]) -> pd.DataFra
 def write(
     table: pd.DataFrame, csv: Path, md: Path, tex: Path, *, title: str, shown=None, notes=()
 ) -> None:
-    """Write a tidy table as CSV, and what readers see of it (`shown`) as Markdown and LaTeX.
+    """Write a tidy table as CSV, and what readers see (`shown`) as Markdown and LaTeX.
 
-    Without `shown` that is keys, quantity, and the number with its interval. `title` is one line
-    above the readers' table, `notes` are what a reader must know, below it.
+    `shown` is by default keys, quantity, and number with interval; `notes` stand below.
     """
     # Nine significant digits: more than any interval needs, and the same text on every run.
     table.to_csv(csv, index=False, float_format="%.9g", lineterminator="\n")

@@ -1,9 +1,7 @@
 """The one rule that judges a measured number against a claim of a paper (docs/verdicts.md).
 
-An effect is measured in units of the published one: (ours - null) / (published - null), where
-null is the row's own, where it was measured, else the claim's `no_effect`. Its 95% interval
-decides. A direction without a number, a bound and a theorem's number are judged by the same
-words.
+An effect is (ours - null) / (published - null); null is the row's own, where it was measured, else
+the claim's `no_effect`. Its 95% interval decides.
 """
 
 from collections.abc import Mapping, Sequence
@@ -104,7 +102,7 @@ def _null_and_unit(row: Mapping, claim: Mapping) -> tuple[float, float]:
 def p_value(row: Mapping | None, claim: Mapping, verdict: str) -> float:
     """How surprising the row would be if what its verdict excludes were true; NaN: no test.
 
-    Excluded is no effect, of a direction one that does not matter; by 'negligible' one that does,
+    Excluded is no effect (of a direction: one that does not matter), by 'negligible' one that does,
     on either side. The law is Student's t of `n` - 1 degrees of freedom, or the normal one.
     """
     rule = claim["rule"]
@@ -128,10 +126,7 @@ def p_value(row: Mapping | None, claim: Mapping, verdict: str) -> float:
 
 
 def holm(p: Sequence[float]) -> np.ndarray:
-    """Holm's (1979) adjusted p-values of tests that are made together; NaN where there is no test.
-
-    The i-th smallest of m is multiplied by m + 1 - i; none falls below one before it.
-    """
+    """Holm's (1979) adjusted p-values of tests made together; NaN where there is no test."""
     p = np.asarray(p, float)
     adjusted, order = np.empty(len(p)), np.argsort(p)  # NaN last
     remaining = np.isfinite(p).sum() - np.arange(len(p))

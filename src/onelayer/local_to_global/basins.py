@@ -13,7 +13,6 @@ import itertools
 import math
 
 import numpy as np
-from scipy.optimize import elementwise
 from scipy.special import lambertw, wrightomega
 
 from onelayer.local_to_global.canonical import E_SADDLE, W_SADDLE, energy, logit_gap
@@ -27,10 +26,7 @@ _ATTENTION = (-0.5, 0.5)  # a
 
 
 def critical_points(chain: Chain) -> dict[str, list[np.ndarray]]:
-    """Representatives (e, w) of every kind of critical point (theorem 1).
-
-    Global minima are a curve, minima and maxima on e = 0 half-lines: four of each stand for all.
-    """
+    """Representatives (e, w) of every kind of critical point (theorem 1): four of each set."""
     minima, maxima = (_OUTER, _INNER) if chain.below else (_INNER, _OUTER)
     on_axis = {"local minimum": minima, "local maximum": maxima, "saddle": [W_SADDLE]}
     locus = [np.array([np.sqrt(chain.s_star / (1 + 2 * w * abs(w))), w]) for w in maxima]
@@ -41,27 +37,20 @@ def critical_points(chain: Chain) -> dict[str, list[np.ndarray]]:
 def critical_points_with_attention(chain: Chain) -> dict[str, list[np.ndarray]]:
     """Representatives (e, w, a) of every kind of critical point with the attention scalar.
 
-    Near e = 0 the growth rate of log|e| is -2 h(0) (1 + 2 w|w|) whatever a is: the same half-lines,
-    now half-planes, are minima and maxima.
+    Near e = 0 log|e| grows at the rate -2 h(0) (1 + 2 w|w|) whatever a is: half-planes as above.
     """
-    with_attention = {
+    kinds = {
         kind: [np.append(point, a) for point in points for a in _ATTENTION]
         for kind, points in critical_points(chain).items()
     }
-    beside = itertools.product((*_INNER, *_OUTER), _ATTENTION)
-    with_attention["global minimum"] = [
-        np.array([e, w, a]) for w, a in beside for e in _e_on_locus(w, a, chain)
-    ]
-    with_attention["saddle, e = 0"] = with_attention.pop("saddle")
+    kinds["global minimum"] = []
+    for w, a in itertools.product((*_INNER, *_OUTER), _ATTENTION):  # every e > 0 with s = s*
+        squares = np.roots([a, 1, -chain.s_star / (1 + 2 * w * abs(w))])
+        squares = np.sort(squares[np.isreal(squares)].real)
+        kinds["global minimum"] += [np.array([e, w, a]) for e in np.sqrt(squares[squares > 0])]
+    kinds["saddle, e = 0"] = kinds.pop("saddle")
     of_attention = [np.array([a**-0.5, W_SADDLE, -a]) for a in (0.25, 0.5, 1.0)]
-    return with_attention | {"saddle, a e^2 = -1": of_attention}
-
-
-def _e_on_locus(w: float, a: float, chain: Chain) -> list[float]:
-    """Every positive e with e^2 (1 + 2 w|w|)(1 + a e^2) = s*; a is not 0."""
-    squares = np.roots([a, 1, -chain.s_star / (1 + 2 * w * abs(w))])
-    real = squares[np.isreal(squares)].real
-    return np.sqrt(np.sort(real[real > 0])).tolist()
+    return kinds | {"saddle, a e^2 = -1": of_attention}
 
 
 POINTS = {"(e, w)": critical_points, "(e, w, a)": critical_points_with_attention}
@@ -70,8 +59,7 @@ POINTS = {"(e, w)": critical_points, "(e, w, a)": critical_points_with_attention
 def outcome(theta: np.ndarray, chain: Chain) -> np.ndarray:
     """At which set of critical points flows [2 or 3, N] have arrived, or `UNFINISHED`.
 
-    Far out s changes by thousands over the last digits of theta that the integrator resolves:
-    s = s* is meant up to a distance of points, |s - s*| over |grad s|.
+    s = s* is meant up to |s - s*| / |grad s|: far out s changes by thousands over theta's digits.
     """
     e, w, a = (*theta, np.zeros_like(theta[0]))[:3]
     square, g = e * e, 1 + 2 * w * abs(w)
@@ -95,7 +83,7 @@ def basin(e: np.ndarray, w: np.ndarray, chain: Chain) -> np.ndarray:
 def limit_points(e: np.ndarray, w: np.ndarray, chain: Chain) -> np.ndarray:
     """The limit of the flow from (e, w), float64 [2, ...], from basin and energy level alone.
 
-    Accurate for |e|, |w| up to about 15 (beyond, exp(2 E) leaves the floating-point range).
+    For |e|, |w| up to about 15: beyond, exp(2 E) leaves the floating-point range.
     """
     label = basin(e, w, chain)
     limit = np.stack([e, w])
@@ -111,8 +99,7 @@ def limit_points(e: np.ndarray, w: np.ndarray, chain: Chain) -> np.ndarray:
     return limit
 
 
-def _square(E: np.ndarray, size: np.ndarray, sign: int) -> np.ndarray:
-    """e^2 at energy E and |w| = size."""
+def _square(E, size, sign):  # e^2 at energy E and |w| = size
     return np.maximum(E + size * size + sign * np.log(size), 0)
 
 
@@ -126,10 +113,9 @@ def _size_at_rest(E: np.ndarray, sign: int, outer: bool) -> np.ndarray:
 
 
 def _size_at_global_minimum(E: np.ndarray, sign: int, s_star: float) -> np.ndarray:
-    """|w| at energy E with s = s*, by bracketing a function that is monotone in |w|.
+    """|w| at energy E with s = s*: a root between e^2 = 0 or g = 0 and |s| >= |s*|, monotone."""
+    from scipy.optimize import elementwise  # no step but this needs it, and it takes long to load
 
-    At one end of the bracket e^2 = 0 or g = 0, at the other |s| >= |s*|.
-    """
     if not E.size:
         return E
     edge, closed = np.full_like(E, -W_SADDLE), E < E_SADDLE  # the energy level meets e = 0
@@ -143,7 +129,7 @@ def _size_at_global_minimum(E: np.ndarray, sign: int, s_star: float) -> np.ndarr
     else:
         low, high = edge, np.maximum(1.0, np.sqrt(2 * np.maximum(-s_star - E, 0))) * 1.001
 
-    def excess(log_size: np.ndarray, E: np.ndarray) -> np.ndarray:
+    def excess(log_size, E):
         size = np.exp(log_size)
         return _square(E, size, sign) * (1 + sign * 2 * size * size) - s_star
 

@@ -1,8 +1,7 @@
 """The canonical model (e, w) and (e, w, a) in closed form: loss, gradient, energy (section 3).
 
-The next symbol's logit is e^2 (1 + 2 w|w|)(1 + a e^2) x + const; without attention a = 0. With the
-bias at its optimum the loss depends only on s = f1 - f0, the logits after 1 and after 0. Functions
-go element by element over arrays of any shape.
+The next symbol's logit is e^2 (1 + 2 w|w|)(1 + a e^2) x + const, a = 0 without attention. With the
+bias at its optimum the loss depends only on s = f1 - f0, the logits after 1 and after 0.
 """
 
 import math
@@ -62,8 +61,8 @@ def flow(theta: np.ndarray, chain: Chain) -> np.ndarray:
 
 
 def energy(e: np.ndarray, w: np.ndarray, a: np.ndarray | float = 0.0) -> np.ndarray:
-    """E = e^2 - w^2 - sign(w) log|w| - 2 a^2, constant along the flow; w = 0 has none.
+    """E = e^2 - w^2 - sign(w) log|w| - 2 a^2, constant along the flow (lemma 1); w = 0 has none.
 
-    Lemma 1 without a; with it d(2 a^2) = -4 a h e^4 g dt is what the other terms leave over.
+    With a: d(2 a^2) = -4 a h e^4 g dt is what the other terms leave over.
     """
     return e * e - w * w - np.sign(w) * np.log(abs(w)) - 2 * a * a

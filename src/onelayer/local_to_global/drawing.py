@@ -42,19 +42,15 @@ def draw_path(axis: plt.Axes, path: np.ndarray, end: int, shown: int | None = No
         axis.plot(*path[:, -1], shape, color=colour, ms=4, mec="white", mew=0.4, zorder=4)
 
 
-def draw_flow(axis: plt.Axes, chain: Chain) -> None:
-    """Energy contours, and the direction of the flow."""
+def draw_flow_and_basins(flow: plt.Axes, axis: plt.Axes, chain: Chain) -> None:
+    """Energy contours with the flow's direction; the basins, and what leads to the saddle."""
     levels, grey = E_SADDLE + np.arange(-6, 7), {"colors": "0.75", "linewidths": 0.6}
-    axis.contour(*PLANE, canonical.energy(*PLANE), levels, linestyles="-", **grey)
+    flow.contour(*PLANE, canonical.energy(*PLANE), levels, linestyles="-", **grey)
     points = grid(0.96 * EXTENT, 25)
     rate = canonical.flow(points, chain)
     # Directions alone: the speed spans many orders of magnitude.
     rate = rate / np.maximum(np.linalg.norm(rate, axis=0), 1e-300)
-    axis.quiver(*points, *rate, color="0.35", scale=34, width=0.0028, headwidth=4, pivot="mid")
-
-
-def draw_basins(axis: plt.Axes, chain: Chain) -> None:
-    """The basins, and what leads to the saddle."""
+    flow.quiver(*points, *rate, color="0.35", scale=34, width=0.0028, headwidth=4, pivot="mid")
     labels, colours = basins.basin(*PLANE, chain) == basins.GLOBAL, ListedColormap([RED, BLUE])
     axis.pcolormesh(*PLANE, labels, cmap=colours, alpha=0.25, rasterized=True, linewidth=0)
     w = np.linspace(*((-EXTENT, W_SADDLE) if chain.below else (W_SADDLE, -1e-4)), 2000)
@@ -87,8 +83,7 @@ def gradient_flow(settings: FlowSettings) -> plt.Figure:
     """Fig. 1: the flow (left) and its basins (right), a row a chain."""
     figure, axes = plt.subplots(2, 2, figsize=(WIDTH, 7.6))
     for row, chain in zip(axes, shown_chains(settings).values(), strict=True):
-        draw_flow(row[0], chain)
-        draw_basins(row[1], chain)
+        draw_flow_and_basins(*row, chain)
         for axis, what in zip(row, ("flow, contours of E", "basins"), strict=True):
             draw_critical_points(axis, chain)
             axis.set_title(f"{what}\n{side(chain)}: {chain}")
@@ -133,21 +128,8 @@ def landscape(settings: FlowSettings, paths: dict[str, np.ndarray]) -> plt.Figur
     return figure
 
 
-def draw_column(column: np.ndarray, path: np.ndarray, reached: np.ndarray, bound: float) -> None:
-    """Paths [F, 3, n], w over e and a over e; of those that leave the picture the beginning."""
-    for one, end in zip(path.transpose(2, 1, 0), reached, strict=True):
-        within = (abs(one) <= bound).all(axis=0)
-        shown = None if within.all() else int(within.argmin())
-        for axis, height in zip(column, (1, 2), strict=True):
-            draw_path(axis, one[[0, height]], end, shown)
-    for axis in column:
-        axis.axvline(0, color="0.6", lw=0.8, zorder=0)
-        despine(axis)
-    column[1].set_xlabel("embedding e")
-
-
 def attention_flow(settings: FlowSettings, paths: dict[str, np.ndarray]) -> plt.Figure:
-    """Figs. 2 and 5: trajectories of (e, w, a), wide and near the origin."""
+    """Figs. 2 and 5: trajectories of (e, w, a), w and a over e, wide and near the origin."""
     figure, axes = plt.subplots(2, 4, figsize=(WIDTH, 4.6), sharex="col")
     counts = []  # of flows from near the origin
     # Near the origin only the beginning fits into the picture.
@@ -156,7 +138,15 @@ def attention_flow(settings: FlowSettings, paths: dict[str, np.ndarray]) -> plt.
         for column, (name, chain) in zip(columns.T, shown_chains(settings).items(), strict=True):
             path = paths[f"{view}_{name}"]
             reached = outcome(path[-1], chain)
-            draw_column(column, path, reached, bound)
+            for one, end in zip(path.transpose(2, 1, 0), reached, strict=True):
+                within = (abs(one) <= bound).all(axis=0)  # where it leaves, the beginning
+                shown = None if within.all() else int(within.argmin())
+                for axis, height in zip(column, (1, 2), strict=True):
+                    draw_path(axis, one[[0, height]], end, shown)
+            for axis in column:
+                axis.axvline(0, color="0.6", lw=0.8, zorder=0)
+                despine(axis)
+            column[1].set_xlabel("embedding e")
             column[0].set_title(f"{place}: {side(chain)}\n{chain}", fontsize=8.5)
             if view == "near":
                 found = f"{(reached == basins.GLOBAL).sum()} of {len(reached)}"

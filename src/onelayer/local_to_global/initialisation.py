@@ -1,7 +1,4 @@
-"""Where the transformers start: standard, rank-one, and the paper's own (Figs. 4 and 6).
-
-Shapes: R runs, T inputs, d dimensions, H = 4 d hidden units.
-"""
+"""Where the transformers start: standard, rank-one, and the paper's own (Figs. 4 and 6)."""
 
 import math
 
@@ -12,7 +9,7 @@ from onelayer.ensemble import RunRandom
 from onelayer.settings.local_to_global import Start, TrainingSettings
 
 STD = 0.02  # of the standard initialisation
-RESIDUAL_STD = STD / math.sqrt(2)  # of W_O and W_2, which write to the residual stream
+STDS = dict.fromkeys(("W_O", "W_2"), STD / math.sqrt(2))  # of what writes to the residual stream
 
 
 def start(name: Start, training: TrainingSettings, random: RunRandom) -> dict[str, Tensor]:
@@ -31,23 +28,15 @@ def start(name: Start, training: TrainingSettings, random: RunRandom) -> dict[st
 
 
 def standard(random: RunRandom, T: int, d: int, rows: int = 1) -> dict[str, Tensor]:
-    """Every entry from N(0, .02^2), of W_O and W_2 from N(0, .02^2 / 2); b = 0.
-
-    With `rows` = 1 there is one embedding vector, else a row per symbol.
-    """
-
-    def normal(name: str, *shape: int, std: float = STD) -> Tensor:
-        return std * random.normal(*shape, use=f"initial {name}")
-
-    embedding = {"e": normal("e", d)} if rows == 1 else {"rows": normal("rows", rows, d)}
-    return embedding | {
-        "wpe": normal("wpe", T, d),
-        **{name: normal(name, d, d) for name in ("W_Q", "W_K", "W_V")},
-        "W_O": normal("W_O", d, d, std=RESIDUAL_STD),
-        "W_1": normal("W_1", 4 * d, d),
-        "W_2": normal("W_2", d, 4 * d, std=RESIDUAL_STD),
-        "b": torch.zeros(len(random.seeds), device=random.seeds.device),
+    """N(0, .02^2), of W_O and W_2 N(0, .02^2 / 2); b = 0. `rows`: one embedding vector, or two."""
+    shapes = {"e": (d,)} if rows == 1 else {"rows": (rows, d)}
+    shapes |= {"wpe": (T, d)} | dict.fromkeys(("W_Q", "W_K", "W_V", "W_O"), (d, d))
+    shapes |= {"W_1": (4 * d, d), "W_2": (d, 4 * d)}
+    drawn = {
+        name: STDS.get(name, STD) * random.normal(*shape, use=f"initial {name}")
+        for name, shape in shapes.items()
     }
+    return drawn | {"b": torch.zeros(len(random.seeds), device=random.seeds.device)}
 
 
 def rank_one(random: RunRandom, T: int, d: int) -> dict[str, Tensor]:
@@ -62,9 +51,8 @@ def rank_one(random: RunRandom, T: int, d: int) -> dict[str, Tensor]:
     alpha = torch.where(signs, 1.0, -1.0) / math.sqrt(d)
 
     def scalar(name: str) -> Tensor:
-        std = RESIDUAL_STD if name in ("W_O", "W_2") else STD
-        entries = parameters[name][0].numel()
-        return std * math.sqrt(entries) * random.normal(1, 1, use=f"initial scale {name}")
+        std = STDS.get(name, STD) * math.sqrt(parameters[name][0].numel())
+        return std * random.normal(1, 1, use=f"initial scale {name}")
 
     column, row = alpha[:, :, None], alpha[:, None]
     ones = alpha.new_full((len(alpha), 4 * d, 1), 1 / math.sqrt(4 * d))
@@ -78,10 +66,9 @@ def rank_one(random: RunRandom, T: int, d: int) -> dict[str, Tensor]:
 def paper(random: RunRandom, T: int, d: int, rows: int, W: float) -> dict[str, Tensor]:
     """The paper's initialisation, rank one with constant rows; attention as standard.
 
-    e = 1/2 in every entry of the embedding, p_t = -e/2, W_1 = W and W_2 = -W in every entry. It
-    lies in the basin of the global minimum for p + q > 1: with d = 8, W = .25 is the canonical
-    point (e, w) = (1.41, -2), and W = 1 lies further out in the same direction. Two embedding rows
-    of the same constant embed both symbols alike until the tied logit's gradient parts them.
+    e = 1/2 and p_t = -1/4, W_1 = W and W_2 = -W in every entry: in the basin of the global minimum
+    for p + q > 1. With d = 8, W = .25 is the canonical point (e, w) = (1.41, -2), W = 1 lies
+    further out. Two constant embedding rows are alike until the tied logit's gradient parts them.
     """
     constants = {"e": 0.5, "rows": 0.5, "wpe": -0.25, "W_1": W, "W_2": -W}
     return {

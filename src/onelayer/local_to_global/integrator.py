@@ -1,8 +1,7 @@
 """Tens of thousands of trajectories of one autonomous flow at once, each with its own step.
 
-Dormand and Prince's pair of order 5(4), with local extrapolation. A trajectory that has ended
-leaves the batch, so that the slow ones do not hold up the rest. SciPy's `solve_ivp` takes one
-trajectory at a time, and sixteen times as long.
+Dormand and Prince's pair of order 5(4), with local extrapolation; what has ended leaves the batch.
+SciPy's `solve_ivp` takes one trajectory at a time, and sixteen times as long.
 """
 
 import math
@@ -42,11 +41,6 @@ class Trajectories(NamedTuple):
     steps: np.ndarray  # int [N], steps tried, rejected ones included
     until: np.ndarray  # the time at which each ends, [N]
 
-    @property
-    def ended(self) -> np.ndarray:
-        """Which are at rest or at the end of their time; they move no more, even in the batch."""
-        return self.at_rest | (self.time >= self.until)
-
 
 def integrate(
     field: Field,
@@ -59,14 +53,12 @@ def integrate(
 ) -> Trajectories:
     """Follow every trajectory until it is at rest or its time is up.
 
-    A trajectory is at rest when its speed v = |d theta/dt| is falling and what is left of its way,
-    estimated as v |change of theta| / |change of d theta/dt| over the last step, is below
-    `stop_below`. A bound of the speed alone would stop it beside a line of critical points that it
-    approaches slowly or is about to leave, and never where the flow is stiff.
+    At rest: its speed v is falling, and what is left of its way, v |change of theta| / |change of
+    d theta/dt| over the last step, is below `stop_below`. A bound of v alone would stop it beside
+    critical points that it approaches slowly or will leave, and never where the flow is stiff.
 
-    The field is d theta/dt, [d, N] to [d, N] for any N, starts are float64 [d, N]. `until` is the
-    time at which to end, of all or each; a step may err by `tolerance`, relative to each variable;
-    after `max_steps` a trajectory is given up (not at rest, time not up).
+    The field is d theta/dt, [d, N] to [d, N], starts are float64 [d, N], `until` of all or each; a
+    step may err by `tolerance`, relative to each variable; `max_steps` end it, not at rest.
     """
     until = np.broadcast_to(np.asarray(until, dtype=np.float64), start.shape[1:]).copy()
     rate, time = field(start), np.zeros(start.shape[1])
@@ -76,7 +68,7 @@ def integrate(
     ends = Trajectories(*(part.copy() for part in now))
     place = np.arange(len(time))  # of each trajectory under way
     for taken in range(max_steps + 1):
-        ended = now.ended if taken < max_steps else np.ones_like(now.at_rest)
+        ended = now.at_rest | (now.time >= now.until) | (taken == max_steps)
         under_way = int((~ended).sum())
         if under_way < _KEPT * len(place) or not under_way:
             for end, part in zip(ends, now, strict=True):
@@ -93,7 +85,7 @@ def integrate(
 def _advance(field: Field, now: Trajectories, tolerance: float, stop_below: float) -> Trajectories:
     """Try one step with every trajectory; it moves where the error is within the tolerance."""
     theta, time, rate, step, at_rest, steps, until = now
-    ended = now.ended
+    ended = at_rest | (time >= until)  # moves no more, even in the batch
     length = np.where(ended, 0.0, np.minimum(step, until - time))
     k = np.empty((7, *theta.shape))  # the rates at all stages; the last are those ahead
     k[0] = rate

@@ -36,10 +36,9 @@ def claimed_model(start: str, chain: Chain) -> str:
 
 def claimed_loss(start: str, chain: Chain, training: TrainingSettings) -> dict[str, float]:
     """The entropy at which the paper says that a start ends, and the other one as no effect."""
-    high, low = chain.unigram_entropy, chain.bigram_entropy
-    if claimed_model(start, chain) == "unigram":
-        return {"published": high, "null": low} | excess(1, training)
-    return {"published": low, "null": high} | excess(2, training)
+    ends = [chain.unigram_entropy, chain.bigram_entropy]
+    bigram = claimed_model(start, chain) == "bigram"
+    return {"published": ends[bigram], "null": ends[not bigram]} | excess(1 + bigram, training)
 
 
 def excess(logits: int, training: TrainingSettings) -> dict[str, float]:
@@ -60,8 +59,7 @@ def runs_of(curves: pd.DataFrame) -> list[pd.DataFrame]:
 def not_trained(runs: pd.DataFrame, chain: Chain) -> dict[str, str]:
     """`state` of a row that rests on these runs, where any of them did not train.
 
-    The least that training learns is how frequent the symbols are. A start that has no preference
-    has the loss log 2, above both entropies: standing there, it would look trapped.
+    A start without preference has the loss log 2, above both entropies: there it looks trapped.
     """
     ends = np.array([run["loss"].iloc[[0, -1]] for run in runs_of(runs)])
     trained = (ends[:, 1] < ends[:, 0]) & (standing(ends[:, 1], chain) != ABOVE)
@@ -94,9 +92,8 @@ def escape(run: pd.DataFrame, chain: Chain) -> float:
 def median_time(times: np.ndarray) -> dict[str, object]:
     """The median time with its 95% interval; what never came is infinite."""
     row = median(times)
-    if not np.isfinite(row["value"]):
-        return MISSING | {"n": row["n"]}
-    return {key: value if np.isfinite(value) else np.nan for key, value in row.items()}
+    never = {"state": NOT_REACHED} if np.isinf(row["value"]) else {}
+    return {key: value if np.isfinite(value) else np.nan for key, value in row.items()} | never
 
 
 def trap_rows(runs: pd.DataFrame, chain: Chain) -> dict[str, dict]:

@@ -1,6 +1,6 @@
 """The gradient flow of the canonical model from many starts (theorems 2 and 3, Figs. 1, 2 and 5).
 
-Shapes: C chains, N starts, F times; theta is [2, N] (e, w) or [3, N] (e, w, a).
+C chains, N starts, F times; theta is [2, N] (e, w) or [3, N] (e, w, a).
 """
 
 from collections.abc import Sequence
@@ -46,9 +46,9 @@ def basin_maps(settings: FlowSettings, progress=iter) -> np.ndarray:
 def gaussian_starts(
     variables: int, sigmas: Sequence[float], draws: int, settings: FlowSettings
 ) -> pd.DataFrame:
-    """Where the flow of (e, w) or (e, w, a) ends from N(0, sigma^2); sigmas scale the same draws.
+    """Where flows end from N(0, sigma^2): `p`, `q`, `sigma`, `e_0`, `w_0` (`a_0`), `e`, `w` (`a`).
 
-    A row per start: `p`, `q`, `sigma`, the start `e_0`, `w_0`, `a_0` and the end `e`, `w`, `a`.
+    The sigmas scale the same draws.
     """
     use = "gaussian starts" if variables == 2 else "attention starts"
     unit = generator(use, settings.seed).normal(size=(variables, draws))
@@ -63,10 +63,10 @@ def gaussian_starts(
 
 
 def neighbours(settings: FlowSettings) -> pd.DataFrame:
-    """Whether the flow comes back to a critical point from a circle or sphere of starts around it.
+    """From how many starts on a circle or sphere around a critical point the flow comes back.
 
-    Columns `model`, `p`, `q`, `point` (name), `starts`, `back`: starts from which the flow ends
-    within five radii, with the loss of the point.
+    Columns `model`, `p`, `q`, `point` (name), `starts`, `back`: it ends within five radii, with the
+    point's loss.
     """
     parts = []
     for model, points_of in POINTS.items():
@@ -100,10 +100,9 @@ def _directions(variables: int) -> np.ndarray:
 
 
 def shown_paths(settings: FlowSettings) -> dict[str, np.ndarray]:
-    """Trajectories for the figures, at time 0, then at times evenly spaced in the logarithm.
+    """Trajectories for the figures at time 0, then at times evenly spaced in the logarithm.
 
-    For the chains below and above p + q = 1 `plane_<side>` [F + 1, 2, n], `wide_<side>` and
-    `near_<side>` [F + 1, 3, n].
+    By side of p + q = 1: `plane_<side>` [F + 1, 2, n], `wide_<side>`, `near_<side>` [F + 1, 3, n].
     """
     random, n = generator("shown paths", settings.seed), settings.trajectories
     plane = random.uniform(-EXTENT, EXTENT, (2, n))
@@ -112,15 +111,12 @@ def shown_paths(settings: FlowSettings) -> dict[str, np.ndarray]:
     for side, chain in shown_chains(settings).items():
         last = max(_follow(start, chain).time.max() for start in (plane, space))
         time = np.geomspace(FIRST_FRAME, last, settings.frames)
-        paths[f"plane_{side}"], both = (_path(start, time, chain) for start in (plane, space))
-        paths[f"wide_{side}"], paths[f"near_{side}"] = np.split(both, 2, axis=-1)
+        for names, start in ((["plane"], plane), (["wide", "near"], space)):
+            # One trajectory for each of the times.
+            many, until = np.tile(start, len(time)), np.repeat(time, start.shape[1])
+            later = _follow(many, chain, until=until).theta.reshape(len(start), len(time), -1)
+            path = np.concatenate([start[None], later.transpose(1, 0, 2)])
+            parts = np.split(path, len(names), axis=-1)
+            paths |= {f"{name}_{side}": part for name, part in zip(names, parts, strict=True)}
     # safetensors writes memory as it lies, whatever the strides.
     return {name: np.ascontiguousarray(path) for name, path in paths.items()}
-
-
-def _path(start: np.ndarray, time: np.ndarray, chain: Chain) -> np.ndarray:
-    """Positions [F + 1, d, n] at time 0 and the given times; one trajectory for each of them."""
-    variables, n = start.shape
-    ends = _follow(np.tile(start, len(time)), chain, until=np.repeat(time, n)).theta
-    later = ends.reshape(variables, len(time), n).transpose(1, 0, 2)
-    return np.concatenate([start[None], later])

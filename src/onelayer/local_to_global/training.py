@@ -1,12 +1,12 @@
 """Training the paper's transformer: starts, variants and seeds side by side (section 4).
 
-Runs whose parameters have the same shapes train as one ensemble. Run i of any variant sees the
-sequences of seed i, so that variants differ in nothing but what they change.
+What has the same shapes trains as one ensemble; run i of any variant sees the sequences of seed i.
 """
 
 import logging
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -45,13 +45,12 @@ def train_group(
     chain: Chain,
     snapshots: Sequence[int] = (),
     execution: Execution = Execution(),
-    also: Also | None = None,
+    also: Also = MappingProxyType({}),
 ) -> Trained:
     """Train every variant of a group from every seed; runs are variants x seeds, seeds fastest.
 
-    Observed every `evaluate_every` iterations, after the last and at the snapshots: population
-    `loss` [R], `W_1`, `W_V`, `W_1_share` and so on for all `MATRICES` [R], and what the functions
-    `also` measure of parameters, held-out sequences and the chain.
+    Observed every `evaluate_every` iterations, at the end and at snapshots: population `loss`, top
+    shares `W_1_share`, ..., `W_1`, `W_V` [R, ...], and `also`, of parameters, held-out x and chain.
     """
     trainings = [variant.applied(settings.training) for variant in group]
     base, seeds = trainings[0], range(settings.seeds)
@@ -69,8 +68,7 @@ def train_group(
         observed = {"loss": population_losses(parameters, x, chain)}
         observed |= {name: parameters[name] for name in ("W_1", "W_V")}
         observed |= {f"{name}_share": top_share(parameters[name]) for name in MATRICES}
-        more = (also or {}).items()
-        return observed | {name: measure(parameters, x, chain) for name, measure in more}
+        return observed | {name: of(parameters, x, chain) for name, of in also.items()}
 
     starts = [start(v.initialisation, t, random) for v, t in zip(group, trainings, strict=True)]
     parameters = {name: torch.cat([one[name] for one in starts]) for name in starts[0]}
@@ -86,7 +84,7 @@ def train_variants(
     settings: EnsembleSettings,
     chain: Chain,
     execution: Execution = Execution(),
-    also: Also | None = None,
+    also: Also = MappingProxyType({}),
 ) -> pd.DataFrame:
     """The `curves` of all variants, trained group after group, each with a state of its own."""
     parts = []
@@ -101,8 +99,8 @@ def train_variants(
 def sequences(u: Tensor, chain: Chain) -> Tensor:
     """Uniform numbers [..., T] as stationary sequences of the chain, bool [..., T], without a loop.
 
-    A step of the chain resets to a fixed symbol, or else keeps the symbol (p + q < 1) or flips it
-    (p + q > 1). So a symbol is the last reset before it and the parity of the steps since.
+    A step resets to a fixed symbol, or else keeps it (p + q < 1) or flips it (p + q > 1): a symbol
+    is the last reset before it and the parity of the steps since.
     """
     p, q = chain.p, chain.q
     to_one, to_zero = (p, q) if chain.below else (1 - q, 1 - p)
@@ -129,10 +127,7 @@ def one_cycle(iterations: int, warm_up: float) -> Callable[[int], float]:
     return factor
 
 
-def _optimizer(
-    trainings: Sequence[TrainingSettings], seeds: int, parameters: Iterable[str]
-) -> Optimizer:
-    """One learning rate, weight decay and kind per run."""
+def _optimizer(trainings: Sequence[TrainingSettings], seeds: int, parameters) -> Optimizer:
     each = [training for training in trainings for _ in range(seeds)]
     decay = [training.weight_decay for training in each]
     kinds, rates = [training.optimizer for training in each], [training.lr for training in each]

@@ -42,9 +42,8 @@ def losses(parameters: Parameters, x: Tensor) -> Tensor:
 def population_losses(parameters: Parameters, x: Tensor, chain: Chain) -> Tensor:
     """The expected loss of each run, [R] (nats), estimated on inputs x, bool [R, B, T].
 
-    Next symbols are averaged out by the chain's own probabilities, and the two current symbols
-    weighted by the stationary law, so that the unigram and the bigram model have exactly their
-    entropies; what is left of the noise comes from the pasts.
+    Next symbols are averaged out, the two current symbols weighted by the stationary law: unigram
+    and bigram model have exactly their entropies, and what noise is left comes from the pasts.
     """
     scores = logits(parameters, x)
     chance = chain.p + (1 - chain.q - chain.p) * x.to(scores.dtype)
@@ -71,28 +70,23 @@ def logits(parameters: Parameters, x: Tensor) -> Tensor:
     return _linear(z, e[:, None]).squeeze(-1) + parameters["b"][:, None, None]
 
 
-def _linear(z: Tensor, W: Tensor) -> Tensor:
-    """W z for every vector of a run: z [R, ..., d], W [R, k, d]; one product per run."""
+def _linear(z: Tensor, W: Tensor) -> Tensor:  # W z, [R, k, d] [R, ..., d]; a product per run
     return (z.flatten(1, -2) @ W.mT).reshape(*z.shape[:-1], W.shape[1])
 
 
-def _normalise(z: Tensor, gain: Tensor | None) -> Tensor:
-    """LayerNorm, where the model has one."""
+def _normalise(z: Tensor, gain: Tensor | None) -> Tensor:  # where the model has a LayerNorm
     return z if gain is None else functional.layer_norm(z, z.shape[-1:]) * gain[:, None, None]
 
 
 def attention(q: Tensor, k: Tensor, v: Tensor, x: Tensor) -> Tensor:
     """softmax(q k^T / sqrt(d)) v over the positions up to each one's own, [R, B, T, d].
 
-    Queries, keys and values are of symbol 0 and 1 at every position, [R, T, 2, d]; the symbols x
-    are bool [R, B, T].
+    q, k, v are of symbol 0 and 1 at every position, [R, T, 2, d]; x are bool [R, B, T].
     """
     return _Attention.apply(q, k, v, x)
 
 
-class _Attention(torch.autograd.Function):
-    """Keeps sums; exponentials are computed again in the backward pass."""
-
+class _Attention(torch.autograd.Function):  # keeps sums; the backward pass has its exponentials
     @staticmethod
     def forward(ctx: FunctionCtx, q: Tensor, k: Tensor, v: Tensor, x: Tensor) -> Tensor:
         d = q.shape[-1]

@@ -36,10 +36,8 @@ class Chain:
     @model_validator(mode="after")
     def _depends_on_the_past(self) -> "Chain":
         if abs(self.p + self.q - 1) < 1e-9:
-            raise ValueError(
-                f"{self}: p + q = 1 makes the symbols independent, and the paper's theorems are "
-                "silent there; choose p + q below or above 1"
-            )
+            silent = "makes the symbols independent, and the paper's theorems are silent there"
+            raise ValueError(f"{self}: p + q = 1 {silent}; choose p + q below or above 1")
         return self
 
     @property
@@ -157,9 +155,8 @@ class EnsembleSettings(Computing):
 
     @model_validator(mode="after")
     def _can_be_trained(self) -> "EnsembleSettings":
-        for variant in self.variants:
-            if variant.name in [start.name for start in self.starts]:
-                raise ValueError(f"variants: {variant.name}: is trained anyway")
+        if twice := {v.name for v in self.variants} & {start.name for start in self.starts}:
+            raise ValueError(f"variants: {min(twice)}: is trained anyway")
         for variant in self.trained:
             rows = variant.applied(self.training).embedding_rows
             if rows != 1 and (variant.initialisation == "rank_one" or self.one_row):
@@ -188,8 +185,9 @@ class TrapSettings(EnsembleSettings):
     """Is the unigram model a trap of the whole transformer, on every chain with p + q > 1?"""
 
     starts: ClassVar = [
-        Variant(name=STARTS[start], initialisation=start)
-        for start in ("standard", "paper", "paper_canonical")
+        Variant(name=title, initialisation=start)
+        for start, title in STARTS.items()
+        if start != "rank_one"
     ]
     one_row: ClassVar = True
     chains: Chains

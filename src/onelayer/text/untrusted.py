@@ -1,7 +1,4 @@
-"""How large a file may be, or grow to: a few kilobytes can stand for terabytes.
-
-Text and weights shrink to a tenth at most; what would grow to far more is refused.
-"""
+"""How large a file may be, or grow to: text and weights shrink to a tenth at most."""
 
 import bz2
 import gzip
@@ -14,11 +11,7 @@ from onelayer.errors import OnelayerError
 MOST_GROWTH = 200  # times a file's size
 ALWAYS_TAKEN = 1 << 26  # bytes; so much does no harm
 # Of a checkpoint's files that are read into memory whole, bytes.
-LARGEST = {
-    "config.json": 16 << 20,
-    "tokenizer_config.json": 64 << 20,
-    "tokenizer.json": 512 << 20,
-}
+LARGEST = {"config.json": 16 << 20, "tokenizer_config.json": 64 << 20, "tokenizer.json": 512 << 20}
 _OPENED = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.open}
 
 

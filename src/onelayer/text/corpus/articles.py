@@ -19,8 +19,6 @@ COLUMNS = ["id", "title", "text", "label"]  # label: a human topic, where there 
 Article = tuple[str, str, str, str | None]  # as COLUMNS
 BATCH = 1000  # rows read and written at once
 
-_WORD = re.compile(r"[^\W\d_]+")
-_TOKEN = re.compile(r"\w+|[^\w\s]")
 _SCHEMA = pa.schema([(column, pa.string()) for column in COLUMNS])
 
 log = logging.getLogger("onelayer")
@@ -28,12 +26,12 @@ log = logging.getLogger("onelayer")
 
 def words(text: str) -> list[str]:
     """Lower-cased runs of letters, in order."""
-    return _WORD.findall(text.lower())
+    return re.findall(r"[^\W\d_]+", text.lower())
 
 
 def tokens(text: str) -> list[str]:
     """Words, numbers and single punctuation marks in order, in the text's own case."""
-    return _TOKEN.findall(text)
+    return re.findall(r"\w+|[^\w\s]", text)
 
 
 def write_articles(
@@ -41,8 +39,7 @@ def write_articles(
 ) -> None:
     """Write articles to Parquet, batch by batch; those without text are left out, and counted.
 
-    With `most`, only so many: those whose ids have the lowest hashes, in the corpus's order, so
-    that a smaller choice is part of every larger one. An OnelayerError names `source`.
+    With `most`, those whose ids have the lowest hashes: a smaller choice is part of a larger one.
     """
     kept = _with_text(articles, source)
     if most is not None:

@@ -1,19 +1,27 @@
-"""The articles of a corpus, whatever the format of its files."""
+"""The articles of a corpus, whatever the format of its files and their origin, as they come.
 
+Reading needs memory for a line or a batch (of one JSON list for all of it), and ends with its
+articles or one line that names the file. (`datasets` guesses column types from the first rows.)
+"""
+
+import csv
 import itertools
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 from xml.etree.ElementTree import Element, ParseError
 
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
 from onelayer.errors import OnelayerError
 from onelayer.settings.corpus import ParseSettings
-from onelayer.text.corpus.articles import COLUMNS, Article
-from onelayer.text.corpus.rows import check_columns, csv_rows, json_rows, lines, parquet_rows
-from onelayer.text.untrusted import open_unpacked
+from onelayer.text.corpus.articles import BATCH, COLUMNS, Article
+from onelayer.text.untrusted import check_growth, open_unpacked
 
 # WikiText marks what it took out of the middle of words: `well @-@ known`, `1 @,@ 000`.
 _JOINED = re.compile(r" @([-,.])@ ")
@@ -23,7 +31,8 @@ _SECTION = re.compile(r"^ ?(?:= )+(.*?)(?: =)+ ?$")
 # Before a MediaWiki dump may stand what XML says of itself, and space.
 _ROOT = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml\s[^<>]*\?>)?\s*<mediawiki[\s/>]")
 _END_OF_PAGE = b"</page>"
-LONGEST_PAGE = 1 << 28  # bytes; a wiki's longest pages have a hundredth of it
+LONGEST_PAGE = LONGEST_LINE = 1 << 28  # bytes; a wiki's longest pages have a hundredth of it
+csv.field_size_limit(LONGEST_LINE)
 _REDIRECT = re.compile(r"\s*#redirect", re.IGNORECASE)
 # filter_wiki leaves bold and italic quotes and the rules around headings in place.
 _EMPHASIS = re.compile(r"'{2,}")
@@ -33,8 +42,8 @@ _HEADING = re.compile(r"^=+[ \t]*(.*?)[ \t]*=+[ \t]*$", re.MULTILINE)
 def read_corpus(paths: Iterable[Path], settings: ParseSettings) -> Iterator[Article]:
     """Articles of files, in their order; each file is opened when it is its turn.
 
-    An article without an id has the numbers of its file and of its row or line, from 0. A file that
-    is not what its format says is an OnelayerError, one line with its name.
+    An article without an id has the numbers of its file and its row, from 0. What is not as its
+    format says is an OnelayerError, one line.
     """
     if settings.format == "wikitext":  # an article may go on in the next file
         yield from articles_of_wikitext(line for path in paths for line in lines_of_wikitext(path))
@@ -52,11 +61,10 @@ def read_corpus(paths: Iterable[Path], settings: ParseSettings) -> Iterator[Arti
 
 
 def _articles_of_rows(number: int, path: Path, settings: ParseSettings) -> Iterator[Article]:
-    """Ids, titles and labels may be of any kinds, mixed ones too; they become text."""
+    # Ids, titles and labels may be of any kinds, mixed ones too; they become text.
     names = {column: settings.columns.get(column, column) for column in COLUMNS}
     needed = {names["text"], *settings.columns.values()}
-    seen: dict[str, None] = {}
-    place = -1
+    seen, place = {}, -1
     for place, row in enumerate(ROWS[settings.format](path, names.values(), needed)):
         seen |= dict.fromkeys(row)
         values = {}
@@ -101,6 +109,109 @@ def lead_rows(path: Path, *_: object) -> list[dict]:
         raise OnelayerError(f"{path}: {said}") from None
 
 
+def check_columns(path: Path, there: Iterable[str], needed: Iterable[str]) -> None:
+    """Refuse a file that lacks a column, in one line that says which it has."""
+    if missing := sorted(set(needed).difference(there)):
+        said = f"no column {missing[0]}; its columns: {', '.join(list(map(str, there))[:20])}"
+        raise OnelayerError(f"{path}: {said} (`parse.columns` names others)")
+
+
+def lines(path: Path) -> Iterator[str]:
+    """The lines of a text file in UTF-8, with their ends; unpacked if need be."""
+    place = 0
+    try:
+        with open_unpacked(path) as file:
+            while line := file.readline(LONGEST_LINE + 1):
+                if len(line) > LONGEST_LINE:
+                    raise OnelayerError(f"{path}: a line is longer than {LONGEST_LINE} bytes")
+                text = line.decode()
+                # The mark with which some editors begin a file in UTF-8 is no word of it.
+                yield text if place else text.removeprefix("\ufeff")
+                place += len(line)
+    except UnicodeDecodeError as error:
+        raise OnelayerError(f"{path}: not UTF-8 at byte {place + error.start + 1}") from None
+    except (EOFError, OSError, ValueError) as error:
+        if getattr(error, "errno", None):  # a file that must not be read
+            raise
+        raise OnelayerError(f"{path}: not a whole file ({error})") from None
+    if not place:
+        raise OnelayerError(f"{path}: not a whole file (it is empty)")
+
+
+def json_rows(path: Path, *_: object) -> Iterator[dict]:
+    """An object a line, or one list of objects."""
+    for number, line in enumerate(lines(path), 1):
+        whole = number == 1 and line.lstrip().startswith("[")
+        if not line.strip():
+            continue
+        try:
+            found = json.loads("".join(lines(path)) if whole else line)
+        except (ValueError, RecursionError) as error:
+            said = "it nests too deeply" if isinstance(error, RecursionError) else error
+            raise OnelayerError(f"{path}: not a whole json file (line {number}: {said})") from None
+        for row in found if isinstance(found, list) else [found]:
+            if not isinstance(row, dict):
+                kind = type(row).__name__
+                raise OnelayerError(f"{path}: line {number} holds {kind}; a row is an object")
+            yield row
+        if whole:
+            return
+
+
+def csv_rows(path: Path, *_: object) -> Iterator[dict]:
+    """Every value as text: `007` is an id, `NA` a word."""
+    rows = csv.DictReader(lines(path), restkey="", restval="", strict=True)
+    try:
+        for row in rows:
+            if isinstance(row.get(""), list):
+                raise csv.Error("more values than columns")
+            yield row
+    except csv.Error as error:
+        said = f"not a whole csv file (line {rows.line_num}: {error})"
+        raise OnelayerError(f"{path}: {said}") from None
+
+
+def parquet_rows(path: Path, names: Collection[str], needed: set[str]) -> Iterator[dict]:
+    """Rows of the named columns that there are.
+
+    A text in many rows is held once in the file: what has no fixed width is read as places of
+    values, whatever the schema claims, and how much it makes is checked before it is made.
+    """
+    try:
+        size, said = path.stat().st_size, pq.read_metadata(path)
+        groups = sum(said.row_group(n).total_byte_size for n in range(said.num_row_groups))
+        check_growth(path, size, max(groups, 4 * said.num_rows))
+        leaves = [said.schema.column(place) for place in range(len(said.schema))]
+        texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
+        schema, unpacked = pq.read_schema(path), 0
+        check_columns(path, schema.names, needed)
+        with pq.ParquetFile(path, read_dictionary=texts, pre_buffer=False) as file:
+            held = [name for name in schema.names if name in names]
+            for name in held:  # of a small width, or read as places in a list of values
+                kind, types = file.schema_arrow.field(name).type, pa.types
+                small = types.is_primitive(kind) or types.is_null(kind) or types.is_decimal(kind)
+                listed = types.is_dictionary(kind) and not types.is_nested(kind.value_type)
+                if not (small or listed):
+                    said = f"column {name} holds {schema.field(name).type}, not text or numbers"
+                    raise OnelayerError(f"{path}: {said}")
+            for batch in file.iter_batches(BATCH, columns=held):
+                unpacked += sum(map(_bytes, batch.columns))
+                check_growth(path, size, unpacked)
+                yield from batch.to_pylist()
+    except (pa.ArrowException, OSError, ValueError) as error:
+        if getattr(error, "errno", None):
+            raise
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise OnelayerError(f"{path}: not a whole parquet file ({reason})") from None
+
+
+def _bytes(column: pa.Array) -> int:  # of texts, each as often as it stands there
+    if pa.types.is_dictionary(column.type) and not pa.types.is_primitive(column.type.value_type):
+        lengths = pc.binary_length(column.dictionary).take(column.indices)
+        return pc.sum(lengths).as_py() or 0
+    return column.nbytes
+
+
 ROWS = {"parquet": parquet_rows, "json": json_rows, "csv": csv_rows, "lead-sections": lead_rows}
 
 
@@ -118,9 +229,8 @@ def lines_of_wikitext(path: Path) -> Iterator[str]:
 def articles_of_wikitext(all_lines: Iterable[str]) -> Iterator[Article]:
     """Articles of WikiText (Merity et al. 2016) out of the lines of all files, one after the other.
 
-    An article starts at a line ` = Title = ` between empty lines (formulas look like titles at
-    times, but never stand so), and may go on in the next file. Sections' headings stay as text. An
-    article's id is its title, counted where repeated.
+    One starts at a line ` = Title = ` between empty lines, where no formula stands, and may go on
+    in the next file. Sections' headings stay; its id is the title, counted where repeated.
     """
     seen: Counter[str] = Counter()
     title, text, before = None, [], ""
@@ -167,9 +277,7 @@ def read_dump(path: Path) -> Iterator[Article]:
     raise OnelayerError(f"{path}: not a complete MediaWiki dump (.xml.bz2): {reason}")
 
 
-class _Bounded:
-    """A dump's XML as its parser reads it: nothing but a dump, and no page without an end."""
-
+class _Bounded:  # a dump as its parser reads it: nothing but a dump, no page without an end
     def __init__(self, stream: BinaryIO) -> None:
         self._stream, self._tail = stream, b""
         self._open = 0  # bytes since a page ended

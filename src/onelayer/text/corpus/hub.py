@@ -1,14 +1,14 @@
 """A split of a dataset on a hub: which files it is, and those files, one after the other.
 
-Which files belong to a configuration and a split is decided by `datasets` itself, on a folder of
-empty files named as those of the repository: it asks nobody, and only what is needed is downloaded.
+`datasets` itself decides, on a folder of empty files named as the repository's: only what is needed
+is downloaded.
 """
 
 import fnmatch
 import json
 import tempfile
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import datasets
@@ -27,8 +27,7 @@ datasets.disable_progress_bars()
 def split_files(repository: Repository, wanted: HubDataset) -> list[str]:
     """Paths inside the repository of the files of a split, in their order.
 
-    An OnelayerError says what is not there: repository, commit, configuration, split or file; or
-    that its card names files elsewhere.
+    An OnelayerError says what is not there, or that its card names files elsewhere.
     """
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch).resolve() / "listing"
@@ -43,8 +42,22 @@ def split_files(repository: Repository, wanted: HubDataset) -> list[str]:
                 repository.fetch(CARD, card)
                 if "://" in json.dumps((metadata_load(card) or {}).get("configs"), default=str):
                     raise ValueError("its card names files outside of it")
-            paths = _files_of_split(str(folder), wanted, str(Path(scratch, "cache")))
-            files = [str(Path(path).relative_to(folder)) for path in paths]
+            names = datasets.get_dataset_config_names(str(folder))
+            config = wanted.config or datasets.get_dataset_default_config_name(str(folder))
+            if config not in names:
+                said = (
+                    f"no config '{config}'{nearest(config, names)}" if config else "give its config"
+                )
+                raise ValueError(f"{said}; it has {_listed(names)}")
+            cache = str(Path(scratch, "cache"))
+            builder = datasets.load_dataset_builder(str(folder), config, cache_dir=cache)
+            splits = {str(split): paths for split, paths in builder.config.data_files.items()}
+            if wanted.split not in splits:
+                said = (
+                    f"no split '{wanted.split}'{nearest(wanted.split, splits)} in config {config}"
+                )
+                raise ValueError(f"{said}; it has {_listed(splits)}")
+            files = [str(Path(path).relative_to(folder)) for path in splits[wanted.split]]
         except OnelayerError:
             raise
         except Exception as error:  # of many kinds, of YAML and what a card asks for
@@ -58,21 +71,7 @@ def split_files(repository: Repository, wanted: HubDataset) -> list[str]:
     return kept
 
 
-def _files_of_split(folder: str, wanted: HubDataset, cache: str) -> list[str]:
-    names = datasets.get_dataset_config_names(folder)
-    config = wanted.config or datasets.get_dataset_default_config_name(folder)
-    if config not in names:
-        said = f"no config '{config}'{nearest(config, names)}" if config else "give its config"
-        raise ValueError(f"{said}; it has {_listed(names)}")
-    builder = datasets.load_dataset_builder(folder, config, cache_dir=cache)
-    splits = {str(split): paths for split, paths in builder.config.data_files.items()}
-    if wanted.split not in splits:
-        said = f"no split '{wanted.split}'{nearest(wanted.split, splits)} in config {config}"
-        raise ValueError(f"{said}; it has {_listed(list(splits))}")
-    return splits[wanted.split]
-
-
-def _listed(names: list[str]) -> str:
+def _listed(names: Iterable[str]) -> str:
     return textwrap.shorten(", ".join(names), 1000, placeholder=" ...")
 
 

@@ -1,7 +1,6 @@
 """The ambiguity filter of Li, Li & Risteski (2023): per topic, keep its most representative words.
 
-`disjoint`: a word stays only in the topic where its probability is highest, as in the paper's
-theory. `overlapping`: it may stay in several.
+`disjoint`: a word stays only in its most probable topic, as in theory; `overlapping`: in several.
 """
 
 from itertools import product
@@ -20,14 +19,10 @@ def filter_ambiguous_words(
     settings: AmbiguitySettings,
     allow_empty: bool = False,
 ) -> pd.DataFrame:
-    """Keep each topic's most probable words, for every overlap mode and threshold.
+    """Keep each topic's most probable words by P(word | topic), for every overlap and threshold.
 
-    `word_probability` is P(word | topic), [topics, words] float64. A threshold that keeps no word
-    of some topic is an OnelayerError, with `allow_empty` such topics are left out.
-
-    Returns:
-        One row per kept word and topic: `overlap`, `threshold` (its label), `topic`, `word`,
-        `probability`; most probable first within a topic.
+    Rows `overlap`, `threshold` (its label), `topic`, `word`, `probability`, most probable first. A
+    topic without a word is an OnelayerError, with `allow_empty` it is left out.
     """
     topics, vocabulary = word_probability.shape
     tables = []

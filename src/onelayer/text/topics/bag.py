@@ -36,10 +36,12 @@ def count_words(
     """Count the words that a topic model should see; texts are read once.
 
     They are words as `WordSettings` says, no stop words (gensim's list), and `known` (to every
-    tokenizer as one piece); an OnelayerError says where none is left. Which they are is known at
-    the end; until then counts of all words wait in a file in `scratch`, so that memory grows with
-    the words that are kept alone.
+    tokenizer as one piece); an OnelayerError says where none is left. Until all are counted they
+    wait in a file in `scratch`: memory grows with the words that are kept alone.
     """
+    # All of gensim comes with it, which takes longer to load than many a corpus to count.
+    from gensim.parsing.preprocessing import STOPWORDS
+
     ids: dict[str, int] = {}
     texts, lengths = iter(texts), []
     with tempfile.TemporaryFile(dir=scratch) as waiting:
@@ -57,7 +59,18 @@ def count_words(
             documents += np.bincount(pairs[:, 0], minlength=len(ids))
             occurrences += np.bincount(pairs[:, 0], pairs[:, 1], len(ids)).astype(np.int64)
         used_by = dict(zip(ids, documents.tolist(), strict=True))
-        chosen = _chosen(used_by, len(lengths), settings, known)
+        articles, least = len(lengths), settings.min_documents
+        most = settings.max_document_share * articles
+        chosen = [w for w, n in used_by.items() if least <= n <= most and w not in STOPWORDS]
+        if not chosen:
+            said = f"{settings.min_letters} letters and is in {least} to {most:g} articles"
+            raise OnelayerError(f"topics.words: no word of {articles} articles has {said}")
+        chosen = [word for word in chosen if known(word)]
+        if not chosen:
+            said = "no word is one piece in every tokenizer"
+            raise OnelayerError(f"topics.words.single_piece_in: {said}")
+        by_use = sorted(chosen, key=lambda word: (-used_by[word], word))
+        chosen = sorted(by_use[: settings.max_words])
         columns = [ids[word] for word in chosen]
         vocabulary = {"documents": documents[columns], "occurrences": occurrences[columns]}
         parts = []
@@ -71,27 +84,11 @@ def count_words(
 
 
 def _batches(waiting: BinaryIO, lengths: list[int]) -> Iterator[tuple[np.ndarray, list[int]]]:
-    """Pairs of word and count, [n, 2], of some documents at once, and how many each has."""
+    # Pairs of word and count, [n, 2], of some documents at once, and how many each has.
     waiting.seek(0)
     for first in range(0, len(lengths), BATCH):
         of = lengths[first : first + BATCH]
         yield np.fromfile(waiting, np.int32, 2 * sum(of)).reshape(-1, 2), of
-
-
-def _chosen(used_by: dict[str, int], articles: int, settings: WordSettings, known) -> list[str]:
-    """The words that count, alphabetically, of all words with how many articles use them."""
-    # All of gensim comes with it, which takes longer to load than many a corpus to count.
-    from gensim.parsing.preprocessing import STOPWORDS
-
-    least, most = settings.min_documents, settings.max_document_share * articles
-    chosen = [w for w, n in used_by.items() if least <= n <= most and w not in STOPWORDS]
-    if not chosen:
-        said = f"{settings.min_letters} letters and is in {least} to {most:g} articles"
-        raise OnelayerError(f"topics.words: no word of {articles} articles has {said}")
-    chosen = [word for word in chosen if known(word)]
-    if not chosen:
-        raise OnelayerError("topics.words.single_piece_in: no word is one piece in every tokenizer")
-    return sorted(sorted(chosen, key=lambda word: (-used_by[word], word))[: settings.max_words])
 
 
 def write_bag(bag: Bag, vocabulary: Path, counts: Path) -> None:

@@ -1,7 +1,6 @@
 """Latent Dirichlet allocation (Blei, Ng & Jordan 2003) by one of two serial backends.
 
-`gensim` approximates the posterior by online variational Bayes (Hoffman, Blei & Bach 2010);
-`tomotopy` samples from it. Model and priors are the same in both.
+`gensim`: online variational Bayes (Hoffman, Blei & Bach 2010); `tomotopy` samples the posterior.
 """
 
 import logging
@@ -63,8 +62,7 @@ def fit_topics(
 ) -> Topics:
     """Fit topics to word counts, or to their tf-idf weights as the authors' code does.
 
-    An OnelayerError says where no document has a word, the backend takes counts only, or the fit is
-    not finite.
+    An OnelayerError: no word, a backend that takes counts only, or a fit that is not finite.
     """
     if not bag.counts.nnz:
         raise OnelayerError("the bag of words is empty: no article has a word of the vocabulary")
@@ -86,9 +84,7 @@ def fit_topics(
     return topics
 
 
-class _Documents:
-    """Documents as gensim reads them, `[(word, count or weight)]`, one at a time."""
-
+class _Documents:  # as gensim reads them, [(word, count or weight)], one at a time
     def __init__(self, counts, order: Sequence[int], rarity=None, progress=silent) -> None:
         self.counts, self.order, self.rarity, self.progress = counts, order, rarity, progress
 
@@ -114,25 +110,18 @@ def _online_model(words: int, settings: LdaSettings):
     logging.getLogger("gensim.models.ldamodel").setLevel(logging.ERROR)
     alpha, eta = settings.priors
     given = settings.model_dump(include={"passes", "chunksize", "decay", "offset", "iterations"})
-    return LdaModel(
-        id2word=FakeDict(words),
-        num_topics=settings.topics,
-        alpha=alpha,
-        eta=eta,
-        eval_every=None,  # perplexity, which draws random numbers
-        random_state=settings.seed,
-        dtype=np.float64,  # float32 underflows where topics are many
-        **given,
-    )
+    given |= {"num_topics": settings.topics, "alpha": alpha, "eta": eta}
+    given |= {"random_state": settings.seed, "eval_every": None}  # perplexity draws numbers, too
+    # float32 underflows where topics are many.
+    return LdaModel(id2word=FakeDict(words), dtype=np.float64, **given)
 
 
 def document_topics(
     topics: Topics, counts: scipy.sparse.csr_matrix, settings: LdaSettings
 ) -> Iterator[np.ndarray]:
-    """P(topic | document), [documents, topics] float64 a few at a time.
+    """P(topic | document), [documents, topics] float64, a few at a time.
 
-    By variational inference from a seeded random point for every backend, so that what is measured
-    on them compares the topics.
+    By variational inference for every backend: what is measured on them compares the topics.
     """
     model = _online_model(len(topics.eta), settings)
     model.alpha, model.eta = topics.alpha, topics.eta

@@ -44,16 +44,11 @@ def coherence(counts: scipy.sparse.csr_matrix, tops: np.ndarray) -> np.ndarray:
 def measure_quality(
     bag: Bag, topics: Topics, labels: Sequence[str | None], lda: LdaSettings, most: int = TOP_WORDS
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Measure a topic model on the corpus that it was fitted to, with the fit's settings.
+    """Measure a topic model on its own corpus; `labels` are human topics, or None.
 
-    `labels` are human topics, None where a document has none. Documents without a word of the
-    vocabulary have no topic, and are left out.
-
-    Returns:
-        Rows `quantity`, `value`, `n` (documents or topics); a row per topic: `word` and
-        `probability` (lists of its `most` most probable words), `npmi`, `prevalence` (its share of
-        all documents), `label` and `label_share` (the most frequent human topic where it is the
-        most probable topic, and its share of those that have one).
+    Documents without a word of the vocabulary are left out. Rows `quantity`, `value`, `n`; and a
+    row per topic: its `most` most probable `word`s and their `probability`, `npmi`, `prevalence`
+    (its share of all documents), its most frequent human `label` and `label_share`.
     """
     best, total, used = [], np.zeros((1, len(topics.alpha))), np.diff(bag.counts.indptr) > 0
     labels, left = [label for label, any_word in zip(labels, used, strict=True) if any_word], used
@@ -98,10 +93,7 @@ def halves(documents: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 def held_out_coherence(
     bag: Bag, lda: LdaSettings, seeds: list[int], most: int = TOP_WORDS, progress: Callable = silent
 ) -> float:
-    """NPMI, in one half of the documents, of the top words of topics fitted to the other half.
-
-    A mean over topics and `seeds`, which are those of the halves, and of the topic models.
-    """
+    """NPMI, in one half of the documents, of topics fitted to the other: a mean over `seeds`."""
     found = []
     for seed in seeds:
         fitted, other = halves(bag.counts.shape[0], seed)
