@@ -52,7 +52,9 @@ def draw_times(solved: pd.DataFrame) -> plt.Figure:
             axis.fill_between(low.index, low, high, edgecolor=colour, linewidth=1.2, **style)
         axis.plot([], [], color=colour, linewidth=4, label=f"n = {n}")
     lengths = "m = {} to {}".format(*solved["m"].agg(["min", "max"]))
-    axis.text(0.04, 0.36, f"hatched: bound\nfilled: t*\n({lengths})", transform=axis.transAxes)
+    axis.text(
+        0.02, 0.97, f"hatched: bound\nfilled: t* ({lengths})", va="top", transform=axis.transAxes
+    )
     axis.set(xscale="log", yscale="log", xlabel="vocabulary L", ylabel="time to perfect")
     ticks = sorted(solved["L"].unique())[::2]
     axis.set_xticks(ticks, [str(L) for L in ticks])
