@@ -112,8 +112,8 @@ def scan_snap(share: float) -> list[Way]:
         drawn, classes = map(torch.from_numpy, data.draw_counts(task, 0, step))
         slots = torch.arange(20).repeat(task.batch).repeat_interleave(drawn.flatten())
         tokens, query = token(slots.view(task.batch, -1), classes), task.contextual + classes // 2
-        X, asked = (functional.one_hot(ids, len(Y)).float() for ids in (tokens, query))
-        attention = torch.einsum("btl,ml,bm->bt", X, Z, asked).softmax(1)
+        X, query_token = (functional.one_hot(ids, len(Y)).float() for ids in (tokens, query))
+        attention = torch.einsum("btl,ml,bm->bt", X, Z, query_token).softmax(1)
         mixed = torch.einsum("bt,btl->bl", attention, X)
         following = task.contextual + task.num_last + classes
         return functional.cross_entropy(functional.normalize(mixed, dim=1) @ Y.T, following)
@@ -229,8 +229,8 @@ def local_to_global(share: float) -> list[Way]:
     T, d, batch, runs, steps, chain = 256, 8, 16, 15, max(2, round(8 * share)), Chain(0.9, 0.9)
     block = settings().local_to_global.transformer
     changed = {"sequence_length": T, "iterations": steps, "batch": batch, "d": d}
-    own = block.training.model_copy(update=changed)
-    changed = {"training": own, "seeds": runs, "evaluate_every": steps, "evaluate_on": 4}
+    how = block.training.model_copy(update=changed)
+    changed = {"training": how, "seeds": runs, "evaluate_every": steps, "evaluate_on": 4}
     block, random = block.model_copy(update=changed), RunRandom(range(runs))
     start, group = initialisation.standard(random, T, d), [Variant(name="standard")]
 
@@ -254,11 +254,11 @@ def local_to_global(share: float) -> list[Way]:
 
     def trained(of: Callable, which: object) -> np.ndarray:
         p = {name: value[which].clone().requires_grad_() for name, value in start.items()}
-        adamw = torch.optim.AdamW(p.values(), betas=training.BETAS, weight_decay=own.weight_decay)
+        adamw = torch.optim.AdamW(p.values(), betas=training.BETAS, weight_decay=how.weight_decay)
 
         def losses() -> Iterator:
             for step in range(steps):
-                adamw.param_groups[0]["lr"] = own.lr * training.one_cycle(steps, own.warm_up)(step)
+                adamw.param_groups[0]["lr"] = how.lr * training.one_cycle(steps, how.warm_up)(step)
                 yield of(p, step)
 
         return descend(adamw, losses())
@@ -291,9 +291,9 @@ def scale(results: Path, share: float) -> pd.DataFrame:
                 rows.append({"step": name, "documents": size} | json.loads(done.stdout))
                 print(rows[-1], file=sys.stderr, flush=True)
     table = pd.DataFrame(rows)
-    for name, own in np.log(table.set_index("step")).groupby("step"):
+    for name, of_step in np.log(table.set_index("step")).groupby("step"):
         for column in ("seconds", "peak_mb"):
-            slope = np.polyfit(own["documents"], own[column], 1)[0]
+            slope = np.polyfit(of_step["documents"], of_step[column], 1)[0]
             table.loc[table["step"] == name, f"{column}_slope"] = slope
     return table.sort_values(["step", "documents"])
 

@@ -71,8 +71,11 @@ def findings(board: pd.DataFrame, readable: pd.DataFrame) -> str:
 
 def draw(board: pd.DataFrame) -> plt.Figure:
     """A stacked bar a paper, with counts; the papers' own objects above, stand-ins below."""
-    own = board["counted"].isin(OWN)
-    panels = {"The papers' own": own, "Stand-ins: other models, texts": board["kind"] == "analogue"}
+    of_papers = board["counted"].isin(OWN)
+    panels = {
+        "The papers' own": of_papers,
+        "Stand-ins: other models, texts": board["kind"] == "analogue",
+    }
     figure, axes = plt.subplots(2, 1, figsize=(COLUMN, 3.9), sharex=True)
     for axis, (label, of_panel) in zip(axes, panels.items(), strict=True):
         counted = counts(board[of_panel], "paper").reindex(board["paper"].unique(), fill_value=0)
@@ -87,7 +90,9 @@ def draw(board: pd.DataFrame) -> plt.Figure:
         axis.set_title(label, fontsize=8.5, loc="left")
         axis.tick_params(left=False)
         despine(axis, left=True)
-    reproduced = f"{(own & (board['verdict'] == 'reproduced')).sum()} of {own.sum()} claims"
+    reproduced = (
+        f"{(of_papers & (board['verdict'] == 'reproduced')).sum()} of {of_papers.sum()} claims"
+    )
     about = "about the papers'\nown models and theorems reproduced"
     figure.suptitle(f"{reproduced} {about}", fontsize=10)
     axes[1].set_xlabel("claims")

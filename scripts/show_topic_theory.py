@@ -130,9 +130,9 @@ def ratio_rows(ratios: pd.DataFrame) -> Iterator[dict]:
             edge = {"state": AT_EDGE} if quantity != "ratio" and at_edge else {}
             yield keys | {"quantity": quantity} | over_runs(draws[quantity], least=0.0) | edge
     for kind in ("short", "long"):
-        own = ratios[ratios["documents"] == kind]
-        growth = own.pivot(index="seed", columns="tau", values="ratio").diff(axis=1).iloc[:, 1:]
-        keys = {"documents": kind, "T": str(own["T"].iloc[0]), "tau": "all"}
+        of_kind = ratios[ratios["documents"] == kind]
+        growth = of_kind.pivot(index="seed", columns="tau", values="ratio").diff(axis=1).iloc[:, 1:]
+        keys = {"documents": kind, "T": str(of_kind["T"].iloc[0]), "tau": "all"}
         yield keys | {"quantity": "least_growth"} | extreme(growth.melt(), "tau", "value", 1)
     over_T = ratios[ratios["documents"] == "over T"]
     least = extreme(ratios[ratios["tau"] > 1], ["documents", *POINT], "alpha", 1)
@@ -163,13 +163,13 @@ def ratios_for_readers(table: pd.DataFrame) -> pd.DataFrame:
 def draw_ratios(ratios: pd.DataFrame) -> plt.Figure:
     """The ratio against tau in short and long documents, with the theorem's band fitted."""
     figure, axis = plt.subplots(figsize=(COLUMN, 3.4))
-    own = ratios[ratios["documents"] != "over T"]
-    means = own.groupby(["documents", "tau"], as_index=False)["ratio"].mean()
+    by_tau = ratios[ratios["documents"] != "over T"]
+    means = by_tau.groupby(["documents", "tau"], as_index=False)["ratio"].mean()
     below, most = (means["ratio"] / means["tau"]).min(), means["ratio"].max()
-    T, taus = own["T"].iloc[0], np.sort(own["tau"].unique())
+    T, taus = by_tau["T"].iloc[0], np.sort(by_tau["tau"].unique())
     band = f"theorem, fitted:\n{below:.2f} τ to {most / T:.2f} T"
     axis.fill_between(taus, below * taus, most, color="0.9", linewidth=0, label=band)
-    for place, (kind, part) in enumerate(own.groupby("documents", sort=False)):
+    for place, (kind, part) in enumerate(by_tau.groupby("documents", sort=False)):
         of = part.groupby("tau")["ratio"].agg(["mean", "std"]).fillna(0)
         style = {"marker": MARKERS[place], "color": PALETTE[place], "capsize": 3}
         axis.errorbar(of.index, of["mean"], of["std"], label=f"{kind} documents", **style)

@@ -56,21 +56,21 @@ def starts_table(
     for start, runs in by_start.items():
         authors = published[published["initialisation"] == start]
         authors = authors.set_index(["matrix", "iteration"])["published"]
-        of_start, losses[start] = [], runs.groupby("seed", sort=False)["loss"].last()
+        saved, losses[start] = [], runs.groupby("seed", sort=False)["loss"].last()
         claimed = {"quantity": "final_loss"} | outcomes.claimed_loss(start, chain, of)
         for seed, run in runs.groupby("seed", sort=False):
             row = {"seed": str(seed), "value": losses[start][seed]} | claimed
-            of_start.append(row | outcomes.not_trained(run, chain))
+            saved.append(row | outcomes.not_trained(run, chain))
         half = mean(outcomes.halfway(runs)["loss"])
-        of_start.append({"seed": ALL, "quantity": "loss_halfway"} | half)
+        saved.append({"seed": ALL, "quantity": "loss_halfway"} | half)
         row = {"seed": ALL} | claimed | outcomes.over_runs(mean(losses[start]))
-        of_start.append(row | untrained[start])
-        of_start += rank_rows(runs, {*settings.snapshots, last}, authors)
+        saved.append(row | untrained[start])
+        saved += rank_rows(runs, {*settings.snapshots, last}, authors)
         # A rank-one start must stay so at every look, the others become so in the end.
         at, one = (looks, 1.0) if start == "rank_one" else ({last}, np.nan)
         row = worst(rank_rows(runs, at, authors), 1)[1] | {"quantity": "smallest_top_share"}
-        of_start.append(row | {"published": one} | untrained[start])
-        rows += [{"initialisation": start} | row for row in of_start]
+        saved.append(row | {"published": one} | untrained[start])
+        rows += [{"initialisation": start} | row for row in saved]
     for start in ("paper", "paper_canonical"):
         gain = outcomes.over_runs(mean(losses["standard"] - losses[start]))
         gain |= {"initialisation": start, "seed": ALL, "quantity": "gain_over_the_standard_start"}
@@ -189,11 +189,14 @@ def weights_figure(
     upper.suptitle("Weights over training, and how much of them is of rank one", fontsize=10)
     panels, last = lower.subplots(1, 4, sharey=True), curves["iteration"].max()
     for axis, (start, title) in zip(panels, STARTS.items(), strict=True):
-        own = authors[(authors["initialisation"] == start) & (authors["iteration"] <= last)]
+        saved = authors[(authors["initialisation"] == start) & (authors["iteration"] <= last)]
         for name, style in STYLES.items():
             line = {"color": style["color"], "ls": style["ls"], "lw": 1.5}
             band(axis, curves[curves["variant"] == start], f"{name}_share", line, alpha=0.15)
-            theirs, point = own[own["matrix"] == name], style | {"ls": "", "ms": 6, "zorder": 4}
+            theirs, point = (
+                saved[saved["matrix"] == name],
+                style | {"ls": "", "ms": 6, "zorder": 4},
+            )
             [markers] = axis.plot(theirs["iteration"], theirs["published"], **point, clip_on=False)
             markers.set_in_layout(False)  # where there are none they would leave the layout no room
         axis.axhline(1, color="0.7", lw=0.8, zorder=0)

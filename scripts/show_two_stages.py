@@ -62,10 +62,10 @@ def draw(norms: pd.DataFrame, block: TwoStageSettings, published: pd.Series) -> 
     top, bottom = figure.subfigures(2, 1, height_ratios=[above, below])
     in_order = 0  # settings
     for one, axis in zip(settings, panels(top, settings, sharex=True), strict=True):
-        own = norms[norms["name"] == one.name]
-        times = stage_times(own)
+        of_setting = norms[norms["name"] == one.name]
+        times = stage_times(of_setting)
         in_order += times["in_order"].mean() > 0.5
-        draw_norms(axis, own, times)
+        draw_norms(axis, of_setting, times)
         if one.pictured:
             where = published["t_V_median"]
             axis.axvline(where, color="0.3", linestyle=":", label="paper: stage 2")

@@ -47,10 +47,10 @@ def index() -> str:
 
 def summary(board: pd.DataFrame) -> str:
     """The score in fifteen lines for the terminal."""
-    text, own = [], board[board["counted"].isin(OWN)]
-    every = "Claims of all papers; stand-ins are other models and texts", counts(board, "counted")
-    papers = "Claims about the papers' own models and theorems", counts(own, "paper")
-    for title, counted in (every, papers):
+    text, papers_own = [], board[board["counted"].isin(OWN)]
+    overall = "Claims of all papers; stand-ins are other models and texts", counts(board, "counted")
+    by_paper = "Claims about the papers' own models and theorems", counts(papers_own, "paper")
+    for title, counted in (overall, by_paper):
         grouped = {name: counted[verdicts].sum(axis=1) for name, verdicts in COLUMNS.items()}
         text += [title, pd.DataFrame(grouped).rename_axis("").reset_index().to_string(index=False)]
     text += ["Every claim: results/findings.md. Tables and figures: results/index.md."]

@@ -28,7 +28,7 @@ def compare(results: Path, reference: Path, verbose: bool = False) -> str:
     names = sorted(ours.keys() & theirs.keys() - {SCOREBOARD})
     if not names:
         raise OnelayerError(f"{results} and {reference} have no table in common")
-    rows = pd.concat([beside(ours[n], theirs[n]).assign(table=n) for n in names])
+    rows = pd.concat([side_by_side(ours[n], theirs[n]).assign(table=n) for n in names])
     counts = pd.crosstab(rows["table"], rows["outcome"]).reindex(columns=OUTCOMES, fill_value=0)
     counts.loc["all"] = counts.sum()
     text = [counts.rename_axis(index=None, columns=None).to_string(), WORDS]
@@ -44,7 +44,7 @@ def compare(results: Path, reference: Path, verbose: bool = False) -> str:
     return "\n".join(text)
 
 
-def beside(ours: Path, theirs: Path) -> pd.DataFrame:
+def side_by_side(ours: Path, theirs: Path) -> pd.DataFrame:
     """Of every row of two tidy tables: `row` (its keys), `ours`, `theirs`, and the `outcome`."""
     # As texts 1 and 1 are the same key, whatever stands in the other rows.
     mine, other = (pd.read_csv(file, dtype=str, keep_default_na=False) for file in (ours, theirs))

@@ -36,13 +36,13 @@ def crate(results: Path, to: Path | None = None) -> str:
     for needed in (results / "index.md", results / "settings.yaml"):
         if not needed.is_file():
             raise OnelayerError(f"{needed} does not exist; `make results` makes it")
-    made, code = _found(results, RESULTS), _found(ROOT, CODE)
+    outputs, code = _found(results, RESULTS), _found(ROOT, CODE)
     places = {file: file.relative_to(ROOT).as_posix() for file in code}
-    places |= {file: f"results/{file.relative_to(results).as_posix()}" for file in made}
-    times = [datetime.fromtimestamp(file.stat().st_mtime, UTC) for file in made]
+    places |= {file: f"results/{file.relative_to(results).as_posix()}" for file in outputs}
+    times = [datetime.fromtimestamp(file.stat().st_mtime, UTC) for file in outputs]
     to = to or results.with_name(f"{results.name}.crate.zip")
     _describe(places, min(times), max(times)).write_zip(to)
-    return f"{to}: {len(made)} files of the run, {len(code)} files of code"
+    return f"{to}: {len(outputs)} files of the run, {len(code)} files of code"
 
 
 def _found(folder: Path, patterns: str) -> list[Path]:
@@ -80,11 +80,11 @@ def _describe(places: dict[Path, str], start: datetime, end: datetime) -> ROCrat
         _context(run, profile, name, version=profile.rpartition("/")[2])
     run.root_dataset["conformsTo"] = [{"@id": profile} for profile in PROFILES]
     published = [one for place, one in entities.items() if place.startswith("workflow/reference/")]
-    made = [one for place, one in entities.items() if place.startswith("results/")]
-    made.remove(settings)
+    outputs = [one for place, one in entities.items() if place.startswith("results/")]
+    outputs.remove(settings)
     about = {"name": "the run", "description": "all steps that led to these tables and figures"}
     about["startTime"], about["endTime"] = (t.isoformat(timespec="seconds") for t in (start, end))
-    of = {"object": [settings, *published], "result": made, "properties": about}
+    of = {"object": [settings, *published], "result": outputs, "properties": about}
     run.root_dataset["mentions"] = run.add_action(workflow, "#run", **of)
     return run
 

@@ -114,13 +114,13 @@ class Step:
 
     def progress(self, items, total: int | None = None, unit: str = "it") -> Iterator:
         """Iterate: with a bar on a terminal, with a line a minute in the log."""
-        said = time.monotonic()
+        last_line = time.monotonic()
         total = len(items) if total is None and hasattr(items, "__len__") else total
         for done, item in enumerate(tqdm(items, self.name, total, leave=False, disable=None)):
-            if time.monotonic() - said >= 60:
-                said = time.monotonic()
-                of_all = f" of {total:,}" if total else ""
-                log.info("%s: %s%s %s", self.name, f"{done:,}", of_all, unit)
+            if time.monotonic() - last_line >= 60:
+                last_line = time.monotonic()
+                of_total = f" of {total:,}" if total else ""
+                log.info("%s: %s%s %s", self.name, f"{done:,}", of_total, unit)
             yield item
 
     def publish(self) -> None:

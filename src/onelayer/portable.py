@@ -89,11 +89,11 @@ def _product(torch, name):
         *added, a, b = operands
         if not (a.dtype == b.dtype and a.dtype in floats and alpha == beta == 1):
             return theirs(*operands, **({"beta": beta, "alpha": alpha} if added else {}))
-        made = torch.empty((*a.shape[:-1], b.shape[-1]), dtype=a.dtype)
+        result = torch.empty((*a.shape[:-1], b.shape[-1]), dtype=a.dtype)
         # numpy multiplies what BLAS cannot read by a loop of its own, slowly.
         sides = (_plain(side.contiguous() if 0 in side.stride() else side) for side in (a, b))
-        np.matmul(*sides, out=made.numpy())
-        return made.add_(added[0]) if added else made
+        np.matmul(*sides, out=result.numpy())
+        return result.add_(added[0]) if added else result
 
     return product
 

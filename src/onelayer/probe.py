@@ -233,8 +233,8 @@ def _write(rows: pd.DataFrame, to: Path) -> None:
     columns = ["model", "weights", "layer", "head", "value"]
     heads[columns].to_csv(to / "heads.csv", index=False, float_format="%.9g")
     numbers = ["quantity", "value", "low", "high", "n", "null", "null_low", "null_high"]
-    told = rows[(rows["quantity"] != HEAD) & ~rows["quantity"].str.endswith("_different")]
-    table = tidy(told[[*keys, *numbers]], keys)
+    ratios = rows[(rows["quantity"] != HEAD) & ~rows["quantity"].str.endswith("_different")]
+    table = tidy(ratios[[*keys, *numbers]], keys)
     files = (to / f"probe.{ending}" for ending in ("csv", "md", "tex"))
     write(table, *files, title="Pairs of words of one topic over pairs of two")
     _draw(rows, heads, to)
@@ -251,8 +251,8 @@ def _draw(rows: pd.DataFrame, heads: pd.DataFrame, to: Path) -> None:
     most = 1 + min(1, max(NEGLIGIBLE, strongest))
     for (ratios, *maps), name in zip(axes, names, strict=True):
         for k, weights in enumerate(WEIGHTS):
-            own = rows[(rows["model"] == name) & (rows["weights"] == weights)]
-            part = own.drop_duplicates(["way", "quantity"]).set_index(["way", "quantity"])
+            of_weights = rows[(rows["model"] == name) & (rows["weights"] == weights)]
+            part = of_weights.drop_duplicates(["way", "quantity"]).set_index(["way", "quantity"])
             part = part.loc[lines]
             heights = np.arange(len(lines)) + 0.16 * (2 * k - 1)
             ratios.hlines(heights, part["null_low"], part["null_high"], color="0.85", linewidth=5)
@@ -289,7 +289,7 @@ def described(rows: pd.DataFrame) -> str:
         rows: with `model`, `weights` (`TRAINED`, `RANDOM`) and `way`; shown are those of each
             way's first threshold.
     """
-    keys, lines, said = ["model", "way", "weights", "quantity"], [], []
+    keys, lines, sentences = ["model", "way", "weights", "quantity"], [], []
     by = rows.drop_duplicates(keys).set_index(keys)
     sayings = {way: {} for way in WAYS}
     for name, way in product(dict.fromkeys(rows["model"]), WAYS):
@@ -300,8 +300,8 @@ def described(rows: pd.DataFrame) -> str:
         one = by.loc[(name, way, TRAINED, EQUAL)]
         times = interval(one["over_null"], one["over_low"], one["over_high"])
         of = verdict(one)
-        told = name if of == NOTHING else f"{name} ({times} times)"
-        sayings[way].setdefault(of, []).append(told)
+        named = name if of == NOTHING else f"{name} ({times} times)"
+        sayings[way].setdefault(of, []).append(named)
     table = pd.DataFrame(lines)
     room = 79 - len(table.drop(columns="checkpoint").to_string(index=False).splitlines()[0])
     short = [n if len(n) <= room else f"…{n[1 - room :]}" for n in table["checkpoint"]]
@@ -309,10 +309,10 @@ def described(rows: pd.DataFrame) -> str:
     for way, found in sayings.items():
         words = by.xs(way, level="way")["threshold"].iloc[0]
         parts = "; ".join(f"{of} {', '.join(names)}" for of, names in found.items())
-        said.append(f"{NAMES[way]} ({words}) {parts}")
+        sentences.append(f"{NAMES[way]} ({words}) {parts}")
     text = (
         "Beside equally frequent words of permuted topics, and at equal distance, words of one "
-        f"topic attend to each other: {'; '.join(said)}."
+        f"topic attend to each other: {'; '.join(sentences)}."
     )
     return f"{table.to_string(index=False)}\n\n{textwrap.fill(text, 80)}"
 
@@ -322,6 +322,6 @@ def verdict(row: Mapping) -> str:
     over = {"value": row["over_null"], "low": row["over_low"], "high": row["over_high"]}
     null = {end: row[end] / row["null"] for end in ("null_low", "null_high")}
     one = {**over, **null, "null": 1.0, "n": row["n"], "state": ""}
-    said = {"reproduced": "more in", "opposite": "less in", "undecided": "undecided in"}
-    said |= {"negligible": NOTHING}
-    return said[judge(one, {"rule": "direction", "side": 1, "matters": NEGLIGIBLE})]
+    words_of = {"reproduced": "more in", "opposite": "less in", "undecided": "undecided in"}
+    words_of |= {"negligible": NOTHING}
+    return words_of[judge(one, {"rule": "direction", "side": 1, "matters": NEGLIGIBLE})]

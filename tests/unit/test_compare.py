@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from onelayer.compare import beside, compare
+from onelayer.compare import compare, side_by_side
 from onelayer.evidence.tables import tidy, write
 
 
@@ -17,7 +17,7 @@ def save(folder, rows, name="p/t"):
 
 def outcome(tmp_path, ours, theirs):
     files = save(tmp_path / "a", [{"L": 1} | ours]), save(tmp_path / "b", [{"L": 1} | theirs])
-    return beside(*files)["outcome"].tolist()
+    return side_by_side(*files)["outcome"].tolist()
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_each_value_must_lie_in_the_others_interval(tmp_path, ours, theirs, expe
 def test_rows_are_found_by_their_keys_in_any_order(tmp_path):
     ours = save(tmp_path / "a", [{"L": 1}, {"L": 2, "value": 2}, {"L": 3}])
     theirs = save(tmp_path / "b", [{"L": 2, "value": 2}, {"L": "all"}, {"L": 1}])
-    found = beside(ours, theirs).set_index("row")["outcome"].to_dict()
+    found = side_by_side(ours, theirs).set_index("row")["outcome"].to_dict()
     assert found == {"1, x": "equal", "2, x": "equal", "3, x": "only one", "all, x": "only one"}
 
 

@@ -254,14 +254,14 @@ def counterexample(delta: float = 1.0) -> dict[str, float]:
     """
     L, n, M = len(LISTS), LENGTH, max(map(len, LISTS))
     sequences = data.enumerate_sequences(L, n, np.array(WEIGHTS))
-    asked = [[s for s, tokens in enumerate(sequences.tokens) if a in tokens] for a in range(L)]
-    present = np.zeros((L, len(asked[0]), L))  # [token, sequence with the query, query]
+    with_query = [[s for s, tokens in enumerate(sequences.tokens) if a in tokens] for a in range(L)]
+    present = np.zeros((L, len(with_query[0]), L))  # [token, sequence with the query, query]
     target = np.zeros(present.shape, dtype=bool)
-    for a, r in np.ndindex(L, len(asked[0])):
-        tokens = sequences.tokens[asked[a][r]]
+    for a, r in np.ndindex(L, len(with_query[0])):
+        tokens = sequences.tokens[with_query[a][r]]
         present[tokens, r, a] = 1
         target[next(b for b in LISTS[a] if b in tokens), r, a] = True
-    mass = sequences.probability[np.array(asked)].T / n  # P(s, s_j = a), [R, L]
+    mass = sequences.probability[np.array(with_query)].T / n  # P(s, s_j = a), [R, L]
     same = [np.full(L, float(value)) for value in (data.theorem_1_scale(L, n, delta), L, n)]
     flow = Flow(present, mass * L, target, np.ones((L, L)), *same)
 

@@ -134,14 +134,16 @@ def scoreboard(claims: Sequence[Mapping], tables: Mapping[str, pd.DataFrame]) ->
 def _judged(claim: Mapping, table: pd.DataFrame | None) -> dict:
     named = f"claims.yaml ({claim['claim'][:60]}): {claim['table']}"
     row = None if table is None else one_row(named, table, claim["row"])
-    own = row or {}
-    claim = {name: own[name] for name in ["tolerance"] if pd.notna(own.get(name))} | claim
+    cells = row or {}
+    claim = dict(claim)
+    if pd.notna(cells.get("tolerance")):
+        claim.setdefault("tolerance", cells["tolerance"])
     if claim.get("published") == "row":
-        claim["published"] = own.get("published", float("nan"))
+        claim["published"] = cells.get("published", float("nan"))
         if row and not row["state"] and pd.isna(claim["published"]):
             raise OnelayerError(f"{named}: {claim['row']}: the row has no published number")
     verdict = judge(row, claim)
-    measured = {name: own[name] for name in (*VALUE_COLUMNS, *EXTRA_COLUMNS) if name in own}
+    measured = {name: cells[name] for name in (*VALUE_COLUMNS, *EXTRA_COLUMNS) if name in cells}
     if pd.isna(measured.get("null")):
         measured["null"] = claim.get("no_effect")
     judged = {name: claim[name] for name in KEYS if name in claim} | measured

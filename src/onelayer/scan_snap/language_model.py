@@ -79,9 +79,9 @@ def encode(articles: pd.DataFrame, settings: LanguageModelSettings) -> Text:
     )
     length, sequences = settings.length, settings.held_out_sequences
     for key, part in (("held_out_sequences", unseen), ("batch", trained_on)):
-        if (asked := getattr(settings, key)) > len(part) // (length + 1):
+        if (wanted := getattr(settings, key)) > len(part) // (length + 1):
             raise OnelayerError(
-                f"scan_snap.language_model.{key}: {asked}; its articles have {len(part)} tokens, "
+                f"scan_snap.language_model.{key}: {wanted}; its articles have {len(part)} tokens, "
                 f"too few for so many sequences of {length} and the next"
             )
     starts = np.linspace(0, len(unseen) - length - 1, sequences).astype(np.int64)

@@ -84,8 +84,8 @@ class LanguageModelSettings(Computing):
     def of(self, name: str) -> "LanguageModelSettings":
         """One of the trainings alone, with what it has in place of the common settings."""
         [training] = [one for one in self.trainings if one.name == name]
-        own = training.model_dump(include={"corpus", "seeds", "iterations"}, exclude_none=True)
-        return self.model_copy(update=own | {"trainings": [training]})
+        changes = training.model_dump(include={"corpus", "seeds", "iterations"}, exclude_none=True)
+        return self.model_copy(update=changes | {"trainings": [training]})
 
 
 class ScanSnapSettings(Block):

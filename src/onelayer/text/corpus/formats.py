@@ -105,15 +105,15 @@ def lead_rows(path: Path, *_: object) -> list[dict]:
             for key, each in json.loads("".join(lines(path))).items()
         ]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        said = f"not a JSON file of lead sections ({type(error).__name__} {error})"
-        raise OnelayerError(f"{path}: {said}") from None
+        problem = f"not a JSON file of lead sections ({type(error).__name__} {error})"
+        raise OnelayerError(f"{path}: {problem}") from None
 
 
 def check_columns(path: Path, there: Iterable[str], needed: Iterable[str]) -> None:
     """Refuse a file that lacks a column, in one line that says which it has."""
     if missing := sorted(set(needed).difference(there)):
-        said = f"no column {missing[0]}; its columns: {', '.join(list(map(str, there))[:20])}"
-        raise OnelayerError(f"{path}: {said} (`parse.columns` names others)")
+        problem = f"no column {missing[0]}; its columns: {', '.join(list(map(str, there))[:20])}"
+        raise OnelayerError(f"{path}: {problem} (`parse.columns` names others)")
 
 
 def lines(path: Path) -> Iterator[str]:
@@ -147,8 +147,8 @@ def json_rows(path: Path, *_: object) -> Iterator[dict]:
         try:
             found = json.loads("".join(lines(path)) if whole else line)
         except (ValueError, RecursionError) as error:
-            said = "it nests too deeply" if isinstance(error, RecursionError) else error
-            raise OnelayerError(f"{path}: not a whole json file (line {number}: {said})") from None
+            why = "it nests too deeply" if isinstance(error, RecursionError) else error
+            raise OnelayerError(f"{path}: not a whole json file (line {number}: {why})") from None
         for row in found if isinstance(found, list) else [found]:
             if not isinstance(row, dict):
                 kind = type(row).__name__
@@ -167,8 +167,8 @@ def csv_rows(path: Path, *_: object) -> Iterator[dict]:
                 raise csv.Error("more values than columns")
             yield row
     except csv.Error as error:
-        said = f"not a whole csv file (line {rows.line_num}: {error})"
-        raise OnelayerError(f"{path}: {said}") from None
+        problem = f"not a whole csv file (line {rows.line_num}: {error})"
+        raise OnelayerError(f"{path}: {problem}") from None
 
 
 def parquet_rows(path: Path, names: Collection[str], needed: set[str]) -> Iterator[dict]:
@@ -178,10 +178,10 @@ def parquet_rows(path: Path, names: Collection[str], needed: set[str]) -> Iterat
     values, whatever the schema claims, and how much it makes is checked before it is made.
     """
     try:
-        size, said = path.stat().st_size, pq.read_metadata(path)
-        groups = sum(said.row_group(n).total_byte_size for n in range(said.num_row_groups))
-        check_growth(path, size, max(groups, 4 * said.num_rows))
-        leaves = [said.schema.column(place) for place in range(len(said.schema))]
+        size, metadata = path.stat().st_size, pq.read_metadata(path)
+        groups = sum(metadata.row_group(n).total_byte_size for n in range(metadata.num_row_groups))
+        check_growth(path, size, max(groups, 4 * metadata.num_rows))
+        leaves = [metadata.schema.column(place) for place in range(len(metadata.schema))]
         texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
         schema, unpacked = pq.read_schema(path), 0
         check_columns(path, schema.names, needed)
@@ -192,8 +192,8 @@ def parquet_rows(path: Path, names: Collection[str], needed: set[str]) -> Iterat
                 small = types.is_primitive(kind) or types.is_null(kind) or types.is_decimal(kind)
                 listed = types.is_dictionary(kind) and not types.is_nested(kind.value_type)
                 if not (small or listed):
-                    said = f"column {name} holds {schema.field(name).type}, not text or numbers"
-                    raise OnelayerError(f"{path}: {said}")
+                    problem = f"column {name} holds {schema.field(name).type}, not text or numbers"
+                    raise OnelayerError(f"{path}: {problem}")
             for batch in file.iter_batches(BATCH, columns=held):
                 unpacked += sum(map(_bytes, batch.columns))
                 check_growth(path, size, unpacked)
@@ -283,8 +283,8 @@ class _Bounded:  # a dump as its parser reads it: nothing but a dump, no page wi
         self._open = 0  # bytes since a page ended
         begin = stream.peek(1)  # a whole buffer, unless the file ends
         if not _ROOT.match(begin):  # entities can be declared only before the first element
-            said = "a dump begins with <mediawiki>, in UTF-8, and declares no entities"
-            raise ValueError(f"it begins with {begin[:40]!r}; {said}")
+            problem = "a dump begins with <mediawiki>, in UTF-8, and declares no entities"
+            raise ValueError(f"it begins with {begin[:40]!r}; {problem}")
 
     def read(self, size: int) -> bytes:  # as the parser calls it
         piece = self._stream.read(size)

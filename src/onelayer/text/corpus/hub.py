@@ -45,18 +45,18 @@ def split_files(repository: Repository, wanted: HubDataset) -> list[str]:
             names = datasets.get_dataset_config_names(str(folder))
             config = wanted.config or datasets.get_dataset_default_config_name(str(folder))
             if config not in names:
-                said = (
+                problem = (
                     f"no config '{config}'{nearest(config, names)}" if config else "give its config"
                 )
-                raise ValueError(f"{said}; it has {_listed(names)}")
+                raise ValueError(f"{problem}; it has {_listed(names)}")
             cache = str(Path(scratch, "cache"))
             builder = datasets.load_dataset_builder(str(folder), config, cache_dir=cache)
             splits = {str(split): paths for split, paths in builder.config.data_files.items()}
             if wanted.split not in splits:
-                said = (
+                problem = (
                     f"no split '{wanted.split}'{nearest(wanted.split, splits)} in config {config}"
                 )
-                raise ValueError(f"{said}; it has {_listed(splits)}")
+                raise ValueError(f"{problem}; it has {_listed(splits)}")
             files = [str(Path(path).relative_to(folder)) for path in splits[wanted.split]]
         except OnelayerError:
             raise
@@ -66,8 +66,8 @@ def split_files(repository: Repository, wanted: HubDataset) -> list[str]:
     patterns = wanted.files or ["*"]
     kept = [name for name in files if any(fnmatch.fnmatchcase(name, p) for p in patterns)]
     if not kept:
-        said = f"no file of split {wanted.split} fits {', '.join(patterns)}"
-        raise OnelayerError(f"{repository}: {said}; it has {_listed(files)}")
+        problem = f"no file of split {wanted.split} fits {', '.join(patterns)}"
+        raise OnelayerError(f"{repository}: {problem}; it has {_listed(files)}")
     return kept
 
 

@@ -283,8 +283,8 @@ class Denoising(Objective):
         written = np.pad(words[:, :-1], ((0, 0), (2, 0)))
         written[:, 0], written[:, 1] = SEP_ID, CLS_ID
         positions = np.flatnonzero(np.pad(predicted, ((0, 0), (1, 0))))
-        asked = {"positions": positions, "labels": words[predicted]}
-        return {"ids": _framed(read), "written": written} | asked
+        wanted = {"positions": positions, "labels": words[predicted]}
+        return {"ids": _framed(read), "written": written} | wanted
 
     def losses(self, inputs: Tensors) -> Tensors:
         """`loss`: of the predictable words in spans."""

@@ -30,8 +30,8 @@ def filter_ambiguous_words(
         kept = threshold.words_kept(vocabulary)
         where = f"topics.ambiguity: threshold {threshold.label}, {overlap}"
         if not 1 <= kept <= vocabulary:
-            said = f"keeps {kept} of {vocabulary} words a topic; 1 to {vocabulary} allowed"
-            raise OnelayerError(f"{where}: {said}")
+            problem = f"keeps {kept} of {vocabulary} words a topic; 1 to {vocabulary} allowed"
+            raise OnelayerError(f"{where}: {problem}")
         tops = top_words(word_probability, kept)
         topic, word = np.repeat(np.arange(topics), kept), tops.ravel()
         if overlap == "disjoint":
@@ -39,8 +39,8 @@ def filter_ambiguous_words(
             topic, word = topic[at_home], word[at_home]
             empty = np.setdiff1d(np.arange(topics), topic)
             if len(empty) and not allow_empty:
-                said = f"leaves no word in topic {', '.join(map(str, empty))}"
-                raise OnelayerError(f"{where}: {said}: all its top words are likelier elsewhere")
+                problem = f"leaves no word in topic {', '.join(map(str, empty))}"
+                raise OnelayerError(f"{where}: {problem}: all its top words are likelier elsewhere")
         table = {"overlap": overlap, "threshold": threshold.label, "topic": topic}
         table |= {"word": [words[n] for n in word], "probability": word_probability[topic, word]}
         tables.append(pd.DataFrame(table))

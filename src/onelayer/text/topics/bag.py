@@ -63,12 +63,12 @@ def count_words(
         most = settings.max_document_share * articles
         chosen = [w for w, n in used_by.items() if least <= n <= most and w not in STOPWORDS]
         if not chosen:
-            said = f"{settings.min_letters} letters and is in {least} to {most:g} articles"
-            raise OnelayerError(f"topics.words: no word of {articles} articles has {said}")
+            problem = f"{settings.min_letters} letters and is in {least} to {most:g} articles"
+            raise OnelayerError(f"topics.words: no word of {articles} articles has {problem}")
         chosen = [word for word in chosen if known(word)]
         if not chosen:
-            said = "no word is one piece in every tokenizer"
-            raise OnelayerError(f"topics.words.single_piece_in: {said}")
+            problem = "no word is one piece in every tokenizer"
+            raise OnelayerError(f"topics.words.single_piece_in: {problem}")
         by_use = sorted(chosen, key=lambda word: (-used_by[word], word))
         chosen = sorted(by_use[: settings.max_words])
         columns = [ids[word] for word in chosen]

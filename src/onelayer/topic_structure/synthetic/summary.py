@@ -81,8 +81,8 @@ def stage_rows(
     `published` has the paper's steps by quantity, for the setting that is `pictured`.
     """
     for one in block.trainings:
-        own = norms[norms["name"] == one.name]
-        runs, kind = stage_times(own), "map" if one.is_map else "setting"
+        of_training = norms[norms["name"] == one.name]
+        runs, kind = stage_times(of_training), "map" if one.is_map else "setting"
         keys = {"studied": kind, "setting": one.name, "loss": one.loss, "optimizer": one.optimizer}
         keys["masked"] = "attended" if one.masked_attended else "hidden"
         if one.is_map:
@@ -97,7 +97,7 @@ def stage_rows(
             yield keys | {"quantity": name, "published": theirs} | row
         row = over_runs(runs["value_share_at_t_KQ"], -1, 0.0, 1.0)
         yield keys | {"quantity": "value_share_at_t_KQ"} | row
-        by_half = stage_times(own[own["step"] <= block.steps // 2])["in_order"]
+        by_half = stage_times(of_training[of_training["step"] <= block.steps // 2])["in_order"]
         shares = {"in_order": runs["in_order"], "in_order_by_half": by_half}
         for name, hits in (shares | {"diverged": runs["diverged_at"] >= 0}).items():
             few = name in shares and len(hits) < LEAST_RUNS

@@ -178,18 +178,18 @@ def two_stages(
 
     Rows have the run, `step`, a column for each norm (NaN from divergence on), `diverged_at`.
     """
-    asked = []
+    planned = []
     for one in block.trainings:
         seeds = range(one.seeds or (block.map_seeds if one.is_map else block.seeds))
         for noise, rate, seed in itertools.product(one.noises, one.learning_rates, seeds):
-            asked.append((one, Run(seed, one.optimizer, rate, noise=noise)))
+            planned.append((one, Run(seed, one.optimizer, rate, noise=noise)))
 
     def together(item: tuple) -> tuple:
         return item[0].embedding, item[0].loss, item[0].masked_attended
 
     parts = {one.name: [] for one in block.trainings}
-    asked.sort(key=lambda item: (*together(item), item[1].optimizer))
-    for (embedding, loss, attended), group in itertools.groupby(asked, together):
+    planned.sort(key=lambda item: (*together(item), item[1].optimizer))
+    for (embedding, loss, attended), group in itertools.groupby(planned, together):
         items = list(group)
         of = {"concentration": block.concentration, "masked_attended": attended}
         rows = draw(base.model, block.documents, block.N, "two stages", **of)
