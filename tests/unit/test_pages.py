@@ -8,22 +8,24 @@ import pytest
 
 from tests.conftest import ROOT
 
-LINK = re.compile(r"\[[^]]*\]\(((?:docs/)?reference/tables/[\w/]+)\.md\)")
+LINK = re.compile(r"\[[^]]*\]\[(\w+)\]")
+TABLE = re.compile(r"^\[(\w+)\]: (?:docs/)?(reference/tables/[\w/]+)\.md$", re.MULTILINE)
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d,]*(?:\.\d+)?%?")
 
 
 def quoted(page) -> list[tuple[str, str]]:
     """Table and number, of a row's column `here`, or of all of a sentence."""
-    found, here = [], None
-    for line in page.read_text(encoding="utf-8").splitlines():
+    text = page.read_text(encoding="utf-8")
+    found, here, tables = [], None, dict(TABLE.findall(text))
+    for line in text.splitlines():
         cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)]
         if len(cells) < 3:
             here = None
         elif here is None:
             here = next((i for i, cell in enumerate(cells) if cell.startswith("here")), 0)
-        text = LINK.sub("", cells[here] if here else line)
-        found += [(link[1], n) for link in LINK.finditer(line) for n in NUMBER.findall(text)]
-    return [(table.removeprefix("docs/"), number) for table, number in found]
+        numbers = NUMBER.findall(LINK.sub("", cells[here] if here else line))
+        found += [(tables[link], n) for link in LINK.findall(line) for n in numbers]
+    return found
 
 
 def numbers_of(table: str) -> np.ndarray:
@@ -47,5 +49,5 @@ def test_numbers_beside_a_link_to_a_table_are_in_that_table(page):
 
 def test_a_wrong_number_is_noticed(tmp_path):
     page = tmp_path / "page.md"
-    page.write_text("The ratio is 1.24 [1.2, 1.3], [here](reference/tables/a/b.md).\n")
+    page.write_text("The ratio is 1.24 [1.2, 1.3], [here][b].\n\n[b]: reference/tables/a/b.md\n")
     assert quoted(page) == [("reference/tables/a/b", n) for n in ("1.24", "1.2", "1.3")]
