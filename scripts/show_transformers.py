@@ -5,7 +5,7 @@ import pandas as pd
 from safetensors.numpy import load_file
 
 from onelayer.evidence.figures import DIVERGING, MARKERS, MIDDLE, PALETTE, WIDTH, despine, plt
-from onelayer.evidence.intervals import mean, worst
+from onelayer.evidence.intervals import mean
 from onelayer.evidence.tables import interval, number, tidy
 from onelayer.job import job
 from onelayer.local_to_global import outcomes
@@ -48,7 +48,7 @@ def rank_rows(runs: pd.DataFrame, iterations: set[int], authors: pd.Series) -> l
 def starts_table(
     curves: pd.DataFrame, settings: TransformerSettings, published: pd.DataFrame
 ) -> pd.DataFrame:
-    """Every start: losses of each seed and of all, top shares; then gains over the standard one."""
+    """Every start: losses of each seed and of all, top shares; then who leaves alone."""
     rows, losses, looks = [], {}, set(curves["iteration"])
     of, chain, last = settings.training, settings.chain, max(looks)
     by_start = dict(list(curves.groupby("variant", sort=False)))
@@ -65,17 +65,19 @@ def starts_table(
         saved.append({"seed": ALL, "quantity": "loss_halfway"} | half)
         row = {"seed": ALL} | claimed | outcomes.over_runs(mean(losses[start]))
         saved.append(row | untrained[start])
+        final = runs[runs["iteration"] == last]
+        at = outcomes.trapped(final, chain) | outcomes.claimed_share(start, chain)
+        saved.append({"seed": ALL, "quantity": "trapped_share"} | at | untrained[start])
         saved += rank_rows(runs, {*settings.snapshots, last}, authors)
         # A rank-one start must stay so at every look, the others become so in the end.
         at, one = (looks, 1.0) if start == "rank_one" else ({last}, np.nan)
-        row = worst(rank_rows(runs, at, authors), 1)[1] | {"quantity": "smallest_top_share"}
+        row = outcomes.worst(rank_rows(runs, at, authors), 1) | {"quantity": "smallest_top_share"}
         saved.append(row | {"published": one} | untrained[start])
         rows += [{"initialisation": start} | row for row in saved]
     for start in ("paper", "paper_canonical"):
-        gain = outcomes.over_runs(mean(losses["standard"] - losses[start]))
-        gain |= {"initialisation": start, "seed": ALL, "quantity": "gain_over_the_standard_start"}
-        gain |= {"published": chain.gap, "null": 0.0} | outcomes.excess(3, of)  # two logits and one
-        rows.append(gain | untrained["standard"] | untrained[start])
+        alone = outcomes.leaves_alone(losses[start], losses["standard"], chain)
+        key = {"initialisation": start, "seed": ALL, "quantity": "share_leaving_alone"}
+        rows.append(key | alone | untrained["standard"] | untrained[start])
     table = pd.DataFrame(rows).assign(inputs=of.sequence_length, iterations=of.iterations)
     return tidy(table, START_KEYS)
 
@@ -92,6 +94,7 @@ def starts_for_readers(table: pd.DataFrame) -> pd.DataFrame:
             | {"loss halfway [95%]": interval(*half[["value", "low", "high"]], 4)}
             | {"final loss [95%]": interval(*final[["value", "low", "high"]], 4)}
             | {"published": number(final["published"], 4)}
+            | {"at the unigram model": outcomes.counted(by.loc["trapped_share"])}
             | {f"{matrix} top share": number(share, 3) for matrix, share in shares.items()}
         )
     return pd.DataFrame(rows)
@@ -109,7 +112,7 @@ def ablation(
         state = outcomes.not_trained(runs, chain)
         final = runs[runs["iteration"] == of.iterations]
         first = min(outcomes.escape(run, chain) for run in outcomes.runs_of(runs))
-        claimed = {"published": float(model == "unigram"), "null": 0.5}
+        claimed = outcomes.claimed_share(start, chain)
         by = {
             "trapped_share": outcomes.trapped(final, chain) | claimed | state,
             "trapped_share_halfway": outcomes.trapped(outcomes.halfway(runs), chain) | claimed,
@@ -238,6 +241,9 @@ with job(snakemake) as step:
         "Loss: on held-out sequences (nats), mean over seeds. Published: the entropy at which the "
         f"paper says that a start ends, unigram {chain.unigram_entropy:.4f} or bigram "
         f"{chain.bigram_entropy:.4f}.",
+        f"At the unigram model: as in the table of changes, within {outcomes.NEAR:g} of the way "
+        "between the entropies, in the end. Leaves alone: share of seeds from which this start has "
+        "left it and the standard one has not.",
         "Top share: sigma_1^2 / sum of sigma_i^2 at the end; 1 means rank one. The CSV has earlier "
         "iterations as well, beside the authors' saved weights (one run, up to iteration 200).",
     ]

@@ -3,7 +3,6 @@
 import pandas as pd
 
 from onelayer.evidence.figures import MIDDLE, PALETTE, despine, plt
-from onelayer.evidence.intervals import worst
 from onelayer.evidence.tables import interval, tidy
 from onelayer.job import job
 from onelayer.local_to_global import outcomes
@@ -29,7 +28,7 @@ def trap(curves: pd.DataFrame, settings: TrapSettings) -> pd.DataFrame:
             tolerance = outcomes.excess(2, of)["tolerance"] / chain.gap
             ways.append(key | {"state": "", "tolerance": tolerance} | named["way_closed"])
         goes = outcomes.claimed_model(variant.initialisation, chain) == "bigram"
-        row = worst(ways, 1 if goes else -1)[1] | {"quantity": "worst_way_closed"}
+        row = outcomes.worst(ways, 1 if goes else -1) | {"quantity": "worst_way_closed"}
         row |= {"published": float(goes), "null": float(not goes)}
         rows.append(row | {"state": max(way["state"] for way in ways)})
     return tidy(rows, KEYS)

@@ -5,6 +5,8 @@ model) for p + q < 1 and a local one (the unigram model) for p + q > 1. The pape
 out at w < -1/sqrt 2, in the other basin: Fig. 4 has it reach the bigram model for p + q > 1.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
@@ -39,6 +41,30 @@ def claimed_loss(start: str, chain: Chain, training: TrainingSettings) -> dict[s
     ends = [chain.unigram_entropy, chain.bigram_entropy]
     bigram = claimed_model(start, chain) == "bigram"
     return {"published": ends[bigram], "null": ends[not bigram]} | excess(1 + bigram, training)
+
+
+def claimed_share(start: str, chain: Chain) -> dict[str, float]:
+    """The share of runs at the unigram model that the paper says, and a half as no effect."""
+    return {"published": float(claimed_model(start, chain) == "unigram"), "null": 0.5}
+
+
+def leaves_alone(losses: pd.Series, standard: pd.Series, chain: Chain) -> dict[str, float]:
+    """Share of seeds from which a start has left the unigram model and the standard start is at it.
+
+    Final losses by seed. A mean of the gains would be one of runs that gain nothing and all.
+    """
+    alone = (standing(losses, chain) == LEFT) & (standing(standard, chain) == AT)
+    return share(int(alone.sum()), len(alone)) | {"published": float(not chain.below), "null": 0.5}
+
+
+def worst(rows: Sequence[dict], side: int) -> dict:
+    """The row whose interval reaches lowest (side 1) or highest (-1), with all numbers its own.
+
+    What is claimed of all holds where it holds of this one (an intersection-union test, Berger
+    1982), so that no level is lost to the choice; the row of the worst mean may hide a wide one.
+    """
+    ends = [side * row["low" if side > 0 else "high"] for row in rows]
+    return rows[int(np.nan_to_num(ends, nan=-np.inf).argmin())]
 
 
 def excess(logits: int, training: TrainingSettings) -> dict[str, float]:
