@@ -5,7 +5,7 @@ import pandas as pd
 from safetensors.numpy import load_file
 
 from onelayer.evidence.figures import DIVERGING, MARKERS, MIDDLE, PALETTE, WIDTH, despine, plt
-from onelayer.evidence.intervals import mean
+from onelayer.evidence.intervals import mean, worst
 from onelayer.evidence.tables import interval, number, tidy
 from onelayer.job import job
 from onelayer.local_to_global import outcomes
@@ -61,8 +61,6 @@ def starts_table(
         for seed, run in runs.groupby("seed", sort=False):
             row = {"seed": str(seed), "value": losses[start][seed]} | claimed
             saved.append(row | outcomes.not_trained(run, chain))
-        half = mean(outcomes.halfway(runs)["loss"])
-        saved.append({"seed": ALL, "quantity": "loss_halfway"} | half)
         row = {"seed": ALL} | claimed | outcomes.over_runs(mean(losses[start]))
         saved.append(row | untrained[start])
         final = runs[runs["iteration"] == last]
@@ -71,7 +69,7 @@ def starts_table(
         saved += rank_rows(runs, {*settings.snapshots, last}, authors)
         # A rank-one start must stay so at every look, the others become so in the end.
         at, one = (looks, 1.0) if start == "rank_one" else ({last}, np.nan)
-        row = outcomes.worst(rank_rows(runs, at, authors), 1) | {"quantity": "smallest_top_share"}
+        row = worst(rank_rows(runs, at, authors), 1)[1] | {"quantity": "smallest_top_share"}
         saved.append(row | {"published": one} | untrained[start])
         rows += [{"initialisation": start} | row for row in saved]
     for start in ("paper", "paper_canonical"):
@@ -87,11 +85,10 @@ def starts_for_readers(table: pd.DataFrame) -> pd.DataFrame:
     rows, together = [], table[table["seed"] == ALL]
     for start, part in together.groupby("initialisation", sort=False):
         by = part.drop_duplicates("quantity").set_index("quantity")
-        half, final = by.loc["loss_halfway"], by.loc["final_loss"]
+        final = by.loc["final_loss"]
         shares = part[part["quantity"] == "top_share"].groupby("matrix", sort=False)["value"].last()
         rows.append(
             {"start": STARTS[start]}
-            | {"loss halfway [95%]": interval(*half[["value", "low", "high"]], 4)}
             | {"final loss [95%]": interval(*final[["value", "low", "high"]], 4)}
             | {"published": number(final["published"], 4)}
             | {"at the unigram model": outcomes.counted(by.loc["trapped_share"])}

@@ -5,8 +5,6 @@ model) for p + q < 1 and a local one (the unigram model) for p + q > 1. The pape
 out at w < -1/sqrt 2, in the other basin: Fig. 4 has it reach the bigram model for p + q > 1.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
@@ -55,16 +53,6 @@ def leaves_alone(losses: pd.Series, standard: pd.Series, chain: Chain) -> dict[s
     """
     alone = (standing(losses, chain) == LEFT) & (standing(standard, chain) == AT)
     return share(int(alone.sum()), len(alone)) | {"published": float(not chain.below), "null": 0.5}
-
-
-def worst(rows: Sequence[dict], side: int) -> dict:
-    """The row whose interval reaches lowest (side 1) or highest (-1), with all numbers its own.
-
-    What is claimed of all holds where it holds of this one (an intersection-union test, Berger
-    1982), so that no level is lost to the choice; the row of the worst mean may hide a wide one.
-    """
-    ends = [side * row["low" if side > 0 else "high"] for row in rows]
-    return rows[int(np.nan_to_num(ends, nan=-np.inf).argmin())]
 
 
 def excess(logits: int, training: TrainingSettings) -> dict[str, float]:
