@@ -193,11 +193,9 @@ def weights_figure(
         for name, style in STYLES.items():
             line = {"color": style["color"], "ls": style["ls"], "lw": 1.5}
             band(axis, curves[curves["variant"] == start], f"{name}_share", line, alpha=0.15)
-            theirs, point = (
-                saved[saved["matrix"] == name],
-                style | {"ls": "", "ms": 6, "zorder": 4},
-            )
-            [markers] = axis.plot(theirs["iteration"], theirs["published"], **point, clip_on=False)
+            point = style | {"ls": "", "ms": 6, "zorder": 4, "clip_on": False}
+            theirs = saved[saved["matrix"] == name]
+            [markers] = axis.plot(theirs["iteration"], theirs["published"], **point)
             markers.set_in_layout(False)  # where there are none they would leave the layout no room
         axis.axhline(1, color="0.7", lw=0.8, zorder=0)
         axis.set(xlabel="iteration", ylim=(0, 1.05), xlim=(0, last))

@@ -53,8 +53,7 @@ def for_readers(table: pd.DataFrame) -> pd.DataFrame:
     for (p, q, variant), part in table.groupby(KEYS, sort=False):
         by = part.set_index("quantity")
         row = {"chain": str(Chain(p, q)), "training": variant}
-        for label, name in (("halfway", "trapped_share_halfway"), ("in the end", "trapped_share")):
-            row[f"at the unigram model {label}"] = outcomes.counted(by.loc[name])
+        row["at the unigram model in the end"] = outcomes.counted(by.loc["trapped_share"])
         for label, (quantity, digits) in SHOWN.items():
             numbers = by.reindex([quantity]).iloc[0][["value", "low", "high"]]
             row[label] = interval(*numbers, digits)

@@ -127,7 +127,6 @@ def trap_rows(runs: pd.DataFrame, chain: Chain) -> dict[str, dict]:
     above = (standing(final["loss"], chain) == ABOVE).any()
     return {
         "trapped_share": trapped(final, chain),
-        "trapped_share_halfway": trapped(halfway(runs), chain),
         "escape_iteration": median_time(times),
         "way_closed": mean(way(final["loss"], chain)) | ({"state": NOT_REACHED} if above else {}),
         "curvature_where_trapped": mean(stayed) | {"null": 0.0} if stayed else MISSING,
