@@ -17,6 +17,7 @@ from onelayer.local_to_global.outcomes import (
     claimed_model,
     escape,
     halfway,
+    leaves_alone,
     median_time,
     not_trained,
     trap_rows,
@@ -194,7 +195,7 @@ def runs(*seeds: tuple[float, float]) -> pd.DataFrame:
 
 def test_those_that_stay_are_told_from_those_that_leave():
     stay = trap_rows(runs((HIGH, 0.8), (HIGH, 0.9), (HIGH, 0.85)), CHAIN)
-    assert stay["trapped_share"]["value"] == stay["trapped_share_halfway"]["value"] == 1
+    assert stay["trapped_share"]["value"] == 1
     assert stay["curvature_where_trapped"]["value"] == pytest.approx(0.85)
     assert stay["curvature_before_escape"]["state"] == "not reached"
     assert stay["escape_iteration"]["state"] == "not reached"
@@ -210,6 +211,13 @@ def test_of_runs_still_above_the_unigram_model_or_diverged_no_way_is_judged():
         assert rows["way_closed"]["state"] == "not reached"
     assert not_trained(runs((HIGH, 0.8)), CHAIN) == {"state": "not reached"}  # stood still
     assert not_trained(runs((LOW, 0.8)), CHAIN) == {}
+
+
+def test_a_start_leaves_alone_where_it_has_left_and_the_standard_one_is_at_the_unigram_model():
+    left, at = pd.Series([LOW, LOW, LOW, HIGH]), pd.Series([HIGH, LOW, HIGH + CHAIN.gap, HIGH])
+    found = leaves_alone(left, at, CHAIN)
+    assert (found["value"], found["n"], found["published"], found["null"]) == (0.25, 4, 1, 0.5)
+    assert leaves_alone(left, at, Chain(0.2, 0.3))["published"] == 0
 
 
 def test_an_escape_lasts_to_the_end():

@@ -41,6 +41,20 @@ def claimed_loss(start: str, chain: Chain, training: TrainingSettings) -> dict[s
     return {"published": ends[bigram], "null": ends[not bigram]} | excess(1 + bigram, training)
 
 
+def claimed_share(start: str, chain: Chain) -> dict[str, float]:
+    """The share of runs at the unigram model that the paper says, and a half as no effect."""
+    return {"published": float(claimed_model(start, chain) == "unigram"), "null": 0.5}
+
+
+def leaves_alone(losses: pd.Series, standard: pd.Series, chain: Chain) -> dict[str, float]:
+    """Share of seeds from which a start has left the unigram model and the standard start is at it.
+
+    Final losses by seed. A mean of the gains would be one of runs that gain nothing and all.
+    """
+    alone = (standing(losses, chain) == LEFT) & (standing(standard, chain) == AT)
+    return share(int(alone.sum()), len(alone)) | {"published": float(not chain.below), "null": 0.5}
+
+
 def excess(logits: int, training: TrainingSettings) -> dict[str, float]:
     """`tolerance`: the excess loss (nats) of so many logits that are estimated from one batch."""
     return {"tolerance": logits / (2 * training.batch * training.sequence_length)}
@@ -113,7 +127,6 @@ def trap_rows(runs: pd.DataFrame, chain: Chain) -> dict[str, dict]:
     above = (standing(final["loss"], chain) == ABOVE).any()
     return {
         "trapped_share": trapped(final, chain),
-        "trapped_share_halfway": trapped(halfway(runs), chain),
         "escape_iteration": median_time(times),
         "way_closed": mean(way(final["loss"], chain)) | ({"state": NOT_REACHED} if above else {}),
         "curvature_where_trapped": mean(stayed) | {"null": 0.0} if stayed else MISSING,
