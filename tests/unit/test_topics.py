@@ -142,8 +142,6 @@ def test_what_cannot_be_fitted_is_said_in_one_line() -> None:
     bag = count_words(planted(40)[0], LOOSE)
     with pytest.raises(OnelayerError, match="tf-idf needs gensim"):
         fit_topics(bag, lda(backend="tomotopy"), "tf-idf")
-    with pytest.raises(OnelayerError, match="the bag of words is empty"):
-        fit_topics(Bag(bag.vocabulary, scipy.sparse.csr_matrix((40, 20), dtype=np.int32)), lda())
 
 
 def test_progress_counts_the_documents_of_all_passes() -> None:

@@ -63,10 +63,8 @@ def fit_topics(
 ) -> Topics:
     """Fit topics to word counts, or to their tf-idf weights as the authors' code does.
 
-    An OnelayerError: no word, a backend that takes counts only, or a fit that is not finite.
+    An OnelayerError where weights are asked of a backend that takes counts only.
     """
-    if not bag.counts.nnz:
-        raise OnelayerError("the bag of words is empty: no article has a word of the vocabulary")
     if settings.backend == "gensim":
         # Online LDA takes each chunk for a sample of the whole corpus; corpora come sorted (by
         # human topic, by title), and learning them in that order costs coherence.
@@ -75,14 +73,10 @@ def fit_topics(
         rarity = np.log2(len(order) / used_by) if weights == "tf-idf" else None
         model = _online_model(len(bag.vocabulary), settings)
         model.update(_Documents(bag.counts, order, rarity, progress))
-        topics = Topics(model.state.get_lambda(), model.alpha, model.eta)
-    elif weights == "counts":
-        topics = _sample_gibbs(bag.counts, settings, progress)
-    else:
-        raise OnelayerError(f"tomotopy samples words, which are counted; {weights} needs gensim")
-    if not np.isfinite(topics.word_probability).all():
-        raise OnelayerError(f"LDA with {settings.topics} topics: a probability is not finite")
-    return topics
+        return Topics(model.state.get_lambda(), model.alpha, model.eta)
+    if weights == "counts":
+        return _sample_gibbs(bag.counts, settings, progress)
+    raise OnelayerError(f"tomotopy samples words, which are counted; {weights} needs gensim")
 
 
 class _Documents:  # as gensim reads them, [(word, count or weight)], one at a time
@@ -156,8 +150,7 @@ def _sample_gibbs(counts: scipy.sparse.csr_matrix, settings: LdaSettings, progre
     for topic in range(settings.topics):
         # float32, and counts plus eta: rounding gives the counts back.
         assigned[topic, column] = np.rint(model.get_topic_word_dist(topic, normalize=False) - prior)
-    shapes = settings.topics, counts.shape[1]
-    return Topics(assigned + prior, *(np.full(shape, prior) for shape in shapes))
+    return Topics(assigned + prior, *(np.full(size, prior) for size in assigned.shape))
 
 
 def filter_ambiguous_words(
