@@ -21,7 +21,7 @@ from onelayer.text.topics.quality import coherence
 WORDS = 90
 LDA = LdaSettings(
     backend="gensim", topics=7, passes=2, chunksize=20, decay=0.7, offset=10,
-    iterations=50, sweeps=5, seed=3,
+    sweeps=5, seed=3,
 )  # fmt: skip
 
 
@@ -55,7 +55,7 @@ def gensim_model(bag: Bag, lda: LdaSettings, documents: list) -> LdaModel:
         chunksize=lda.chunksize,
         decay=lda.decay,
         offset=lda.offset,
-        iterations=lda.iterations,
+        iterations=50,
         dtype=np.float64,
         eval_every=None,
         random_state=lda.seed,

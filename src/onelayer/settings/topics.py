@@ -29,7 +29,6 @@ class LdaSettings(Block):
     chunksize: Count  # documents per update; gensim
     decay: float = Field(ge=0.5, le=1)  # kappa: how fast old updates are forgotten; gensim
     offset: Positive  # tau_0: how much early updates are slowed down (updates); gensim
-    iterations: Count  # at most, of a document's E-step; gensim, and topics of documents
     sweeps: Count  # of the sampler over the corpus; tomotopy
     seed: Seed
 

@@ -103,11 +103,11 @@ def _online_model(words: int, settings: LdaSettings):
 
     # It warns wherever passes times iterations are few; ours are the paper's.
     logging.getLogger("gensim.models.ldamodel").setLevel(logging.ERROR)
-    given = settings.model_dump(include={"passes", "chunksize", "decay", "offset", "iterations"})
-    given |= {"num_topics": settings.topics}  # its priors are symmetric, 1 / topics
-    given |= {"random_state": settings.seed, "eval_every": None}  # perplexity draws numbers, too
-    # float32 underflows where topics are many.
-    return LdaModel(id2word=FakeDict(words), dtype=np.float64, **given)
+    given = settings.model_dump(include={"passes", "chunksize", "decay", "offset"})
+    given |= {"num_topics": settings.topics, "random_state": settings.seed}
+    # By default its priors are 1 / topics, and an E-step takes 50 iterations at most. Perplexity
+    # would draw numbers, too; float32 underflows where topics are many.
+    return LdaModel(id2word=FakeDict(words), dtype=np.float64, eval_every=None, **given)
 
 
 def document_topics(
