@@ -4,7 +4,6 @@ Reading needs memory for a line or a batch (of one JSON list for all of it), and
 articles or one line that names the file. (`datasets` guesses column types from the first rows.)
 """
 
-import csv
 import itertools
 import json
 import re
@@ -32,7 +31,6 @@ _SECTION = re.compile(r"^ ?(?:= )+(.*?)(?: =)+ ?$")
 _ROOT = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml\s[^<>]*\?>)?\s*<mediawiki[\s/>]")
 _END_OF_PAGE = b"</page>"
 LONGEST_PAGE = LONGEST_LINE = 1 << 28  # bytes; a wiki's longest pages have a hundredth of it
-csv.field_size_limit(LONGEST_LINE)
 _REDIRECT = re.compile(r"\s*#redirect", re.IGNORECASE)
 # filter_wiki leaves bold and italic quotes and the rules around headings in place.
 _EMPHASIS = re.compile(r"'{2,}")
@@ -124,6 +122,7 @@ def lines(path: Path) -> Iterator[str]:
             while line := file.readline(LONGEST_LINE + 1):
                 if len(line) > LONGEST_LINE:
                     raise OnelayerError(f"{path}: a line is longer than {LONGEST_LINE} bytes")
+                check_growth(path, path.stat().st_size, place + len(line))
                 text = line.decode()
                 # The mark with which some editors begin a file in UTF-8 is no word of it.
                 yield text if place else text.removeprefix("\ufeff")
@@ -156,19 +155,6 @@ def json_rows(path: Path, *_: object) -> Iterator[dict]:
             yield row
         if whole:
             return
-
-
-def csv_rows(path: Path, *_: object) -> Iterator[dict]:
-    """Every value as text: `007` is an id, `NA` a word."""
-    rows = csv.DictReader(lines(path), restkey="", restval="", strict=True)
-    try:
-        for row in rows:
-            if isinstance(row.get(""), list):
-                raise csv.Error("more values than columns")
-            yield row
-    except csv.Error as error:
-        problem = f"not a whole csv file (line {rows.line_num}: {error})"
-        raise OnelayerError(f"{path}: {problem}") from None
 
 
 def parquet_rows(path: Path, names: Collection[str], needed: set[str]) -> Iterator[dict]:
@@ -212,7 +198,7 @@ def _bytes(column: pa.Array) -> int:  # of texts, each as often as it stands the
     return column.nbytes
 
 
-ROWS = {"parquet": parquet_rows, "json": json_rows, "csv": csv_rows, "lead-sections": lead_rows}
+ROWS = {"parquet": parquet_rows, "json": json_rows, "lead-sections": lead_rows}
 
 
 def lines_of_wikitext(path: Path) -> Iterator[str]:
@@ -264,7 +250,8 @@ def read_dump(path: Path) -> Iterator[Article]:
 
     try:
         with open_unpacked(path) as stream:
-            for title, markup, page_id in extract_pages(_Bounded(stream), filter_articles=note):
+            pages = extract_pages(_Bounded(path, stream), filter_articles=note)
+            for title, markup, page_id in pages:
                 if namespace == "0" and not _REDIRECT.match(markup):
                     text = _HEADING.sub(r"\1", _EMPHASIS.sub("", filter_wiki(markup)))
                     yield str(page_id), title or "", text.strip(), None
@@ -278,8 +265,8 @@ def read_dump(path: Path) -> Iterator[Article]:
 
 
 class _Bounded:  # a dump as its parser reads it: nothing but a dump, no page without an end
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream, self._tail = stream, b""
+    def __init__(self, path: Path, stream: BinaryIO) -> None:
+        self._path, self._stream, self._tail = path, stream, b""
         self._open = 0  # bytes since a page ended
         begin = stream.peek(1)  # a whole buffer, unless the file ends
         if not _ROOT.match(begin):  # entities can be declared only before the first element
@@ -288,6 +275,7 @@ class _Bounded:  # a dump as its parser reads it: nothing but a dump, no page wi
 
     def read(self, size: int) -> bytes:  # as the parser calls it
         piece = self._stream.read(size)
+        check_growth(self._path, self._path.stat().st_size, self._stream.tell())
         seam = self._tail + piece
         end = seam.rfind(_END_OF_PAGE)
         self._open = len(seam) - end if end >= 0 else self._open + len(piece)
