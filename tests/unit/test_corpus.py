@@ -60,11 +60,13 @@ def test_words_are_lower_cased_runs_of_letters_and_tokens_keep_all() -> None:
 def test_the_formats_with_rows_have_the_same_articles(tmp_path) -> None:
     table = pd.DataFrame(ROWS)
     table.to_parquet(tmp_path / "a.parquet")
+    table.to_csv(tmp_path / "a.csv", index=False)
     rows = table.astype(object).where(table.notna(), None).to_dict("records")
     json_lines(tmp_path / "a.jsonl", *rows)
     written(tmp_path / "list.json", json.dumps(rows, indent=1))
     written(tmp_path / "a.jsonl.gz", gzip.compress((tmp_path / "a.jsonl").read_bytes()))
     assert read(tmp_path / "a.parquet", format="parquet") == ARTICLES
+    assert read(tmp_path / "a.csv", format="csv") == ARTICLES
     for name in ("a.jsonl", "list.json", "a.jsonl.gz"):
         assert read(tmp_path / name, format="json") == ARTICLES
 
@@ -177,13 +179,14 @@ def test_a_file_that_holds_no_lead_sections_is_refused(tmp_path, text) -> None:
 # What strangers send: one line, with the file's name.
 
 
-@pytest.mark.parametrize("format", ["parquet", "wikitext", "json"])
+@pytest.mark.parametrize("format", ["parquet", "wikitext", "json", "csv"])
 @pytest.mark.parametrize(
     "content",
     [
         b"",
         b"\xff\xfe\x00\xff",
         b'{"id": 1, "text": "x"}\n{"id": 2, "te',
+        b'text\n"x\ny',
         b"PAR1 PAR1",
     ],
 )
@@ -201,6 +204,7 @@ def test_a_file_that_is_none_of_its_kind_is_refused(tmp_path, format, content) -
         ("text", b"abc\xff", 4),
         ("lines", b"a" * ((1 << 20) - 1) + "é\n".encode() + b"\xff", (1 << 20) + 3),
         ("lines", b"abc\n\xc3", 5),
+        ("csv", b"id,text\n1,\xff\n", 11),
         ("json", b'{"text": "\xff"}\n', 11),
         ("lead-sections", b'{"\xff": 1}', 3),
         ("wikitext", b"abc\xff", 4),
@@ -233,6 +237,8 @@ def test_a_column_that_is_not_there_is_named_with_those_that_are(tmp_path) -> No
     said = "no column text; its columns: id, body (`parse.columns` names others)"
     assert said in refused(path, "parquet")
     assert "no column topic" in refused(path, "parquet", columns={"text": "body", "label": "topic"})
+    rows.to_csv(path, index=False)
+    assert said in refused(path, "csv")
     pd.DataFrame({"text": [1]}).to_parquet(path)
     assert "column text holds int, not text" in refused(path, "parquet")
     assert "column text holds int, not text" in refused(path, "wikitext")
@@ -241,7 +247,7 @@ def test_a_column_that_is_not_there_is_named_with_those_that_are(tmp_path) -> No
 def test_a_few_kilobytes_that_stand_for_far_more_are_refused(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr("onelayer.text.untrusted.ALWAYS_TAKEN", 1 << 16)
     packed = written(tmp_path / "a", gzip.compress(b"a" * (1 << 24)))
-    for format in ("text", "lines", "json", "wikitext"):
+    for format in ("text", "lines", "csv", "json", "wikitext"):
         assert "would unpack to" in refused(packed, format)
     written(packed, bz2.compress(b"<mediawiki>" + b" " * (1 << 24)))
     with pytest.raises(OnelayerError, match="would unpack to"):

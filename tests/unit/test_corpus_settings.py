@@ -36,7 +36,7 @@ def test_a_folder_is_its_files_in_order_of_their_paths(tmp_path) -> None:
         (WHEEL, {"format": "jsn"}, "parse.format"),
         (WHEEL, {"format": "text", "columns": {"text": "a"}}, "format text has no columns to name"),
         ({"paths": ["/a", "/a"]}, {"format": "json"}, "a file is named twice"),
-        ({"paths": ["/proc/sys"]}, {"format": "text"}, "no file of /proc/sys ends in .txt"),
+        ({"paths": ["/proc/sys"]}, {"format": "csv"}, "no file of /proc/sys ends in .csv"),
         ({"paths": ["/a/{x}"]}, {"format": "json"}, "a path is one line, not empty, and without"),
     ],
 )

@@ -15,9 +15,10 @@ ENDINGS: dict[str, tuple[str, ...]] = {
     "lines": (".txt",),  # a line an article
     # Lines of text, or of Parquet's column `text`: articles under ` = Title = `.
     "wikitext": (".parquet", ".txt", ".tokens", ".raw"),
-    # These two: a row an article, with `text`, perhaps `id`, `title`, `label`.
+    # These three: a row an article, with `text`, perhaps `id`, `title`, `label`.
     "parquet": (".parquet",),
     "json": (".jsonl", ".json", ".ndjson", ".jsonl.gz", ".json.gz"),  # an object a line, or a list
+    "csv": (".csv", ".csv.gz"),
 }
 
 
@@ -68,6 +69,6 @@ class CorpusSettings(Block):
             raise ValueError(f"paths: no file of {named} ends in {ends} (format {format})")
         if len(set(paths)) < len(paths):
             raise ValueError("paths: a file is named twice")
-        if self.parse.columns and format not in ("parquet", "json"):
+        if self.parse.columns and format not in ("parquet", "json", "csv"):
             raise ValueError(f"parse.columns: format {format} has no columns to name")
         return self

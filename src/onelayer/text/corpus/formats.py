@@ -4,6 +4,7 @@ Reading needs memory for a line or a batch (of one JSON list for all of it), and
 articles or one line that names the file. (`datasets` guesses column types from the first rows.)
 """
 
+import csv
 import itertools
 import json
 import re
@@ -31,6 +32,7 @@ _SECTION = re.compile(r"^ ?(?:= )+(.*?)(?: =)+ ?$")
 _ROOT = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml\s[^<>]*\?>)?\s*<mediawiki[\s/>]")
 _END_OF_PAGE = b"</page>"
 LONGEST_PAGE = LONGEST_LINE = 1 << 28  # bytes; a wiki's longest pages have a hundredth of it
+csv.field_size_limit(LONGEST_LINE)
 _REDIRECT = re.compile(r"\s*#redirect", re.IGNORECASE)
 # filter_wiki leaves bold and italic quotes and the rules around headings in place.
 _EMPHASIS = re.compile(r"'{2,}")
@@ -157,6 +159,19 @@ def json_rows(path: Path, *_: object) -> Iterator[dict]:
             return
 
 
+def csv_rows(path: Path, *_: object) -> Iterator[dict]:
+    """Every value as text: `007` is an id, `NA` a word."""
+    rows = csv.DictReader(lines(path), restkey="", restval="", strict=True)
+    try:
+        for row in rows:
+            if isinstance(row.get(""), list):
+                raise csv.Error("more values than columns")
+            yield row
+    except csv.Error as error:
+        problem = f"not a whole csv file (line {rows.line_num}: {error})"
+        raise OnelayerError(f"{path}: {problem}") from None
+
+
 def parquet_rows(path: Path, names: Collection[str], needed: set[str]) -> Iterator[dict]:
     """Rows of the named columns that there are.
 
@@ -198,7 +213,7 @@ def _bytes(column: pa.Array) -> int:  # of texts, each as often as it stands the
     return column.nbytes
 
 
-ROWS = {"parquet": parquet_rows, "json": json_rows, "lead-sections": lead_rows}
+ROWS = {"parquet": parquet_rows, "json": json_rows, "csv": csv_rows, "lead-sections": lead_rows}
 
 
 def lines_of_wikitext(path: Path) -> Iterator[str]:
