@@ -45,8 +45,8 @@ class Step:
         self.scratch: list[Path] = []
 
     def given(self, param: str) -> io.StringIO:
-        """A file of the repository that the rule hands over as text."""
-        return io.StringIO(self.snakemake.params[param])
+        """A file of the repository that the rule hands over as text, by `repository_file`."""
+        return io.StringIO(self.snakemake.params[param].replace("<\\/", "</"))
 
     def paths(self, output: str) -> list[Path]:
         """Where to write the files of an output; they are moved into place when the step ends."""
