@@ -51,7 +51,8 @@ def test_the_report_holds_every_figure_and_opens_on_the_scoreboard(golden_run, t
     figures = {str(f.relative_to(golden_run)) for f in golden_run.glob("results/figures/*/*.png")}
     assert set(shown) == figures | {"results/reading.html"}
     assert all(one["caption"] for one in shown.values())
-    assert re.search(r'var workflow_desc = ".*<img .*data:image/png', html)
+    [board] = re.findall(r"var workflow_desc = .*<img .*results\['(.*?)'\]\.data_uri", html)
+    assert shown[board]["data_uri"].startswith("data:image/png")
     assert (golden_run / "results/reading.html").read_text("utf-8").count("</script>") == 2
 
 
