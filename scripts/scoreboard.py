@@ -7,7 +7,7 @@ import pandas as pd
 
 from onelayer.evidence.claims import OWN, counts, scoreboard
 from onelayer.evidence.figures import COLUMN, PALETTE, despine, plt
-from onelayer.evidence.tables import interval, markdown, markdown_table, number, read
+from onelayer.evidence.tables import interval, markdown, number, read
 from onelayer.evidence.verdicts import VERDICTS
 from onelayer.job import job
 
@@ -60,11 +60,9 @@ def findings(board: pd.DataFrame, readable: pd.DataFrame) -> str:
     text = ["# Findings", COUNTED, counts(board, "counted").rename_axis("claims").to_markdown()]
     for paper, rows in readable.groupby("paper", sort=False):
         links = rows["table"].map(lambda table: f"[{Path(table).name}](tables/{table}.md)")
-        rows = rows.drop(columns=["paper", "no effect", "all together", "table"])
-        head, rule, *lines = markdown_table(rows.assign(table="")).splitlines()
-        # A link is the one cell that is markup.
-        linked = [f"{li.rstrip(' |')} | {link} |" for li, link in zip(lines, links, strict=True)]
-        text += [f"## {paper}", "\n".join([head, rule, *linked])]
+        rows = rows.drop(columns=["paper", "no effect", "all together"]).map(markdown)
+        linked = rows.assign(table=links)  # the one cell that is markup
+        text += [f"## {paper}", linked.to_markdown(index=False, disable_numparse=True)]
     text += ["## Words", "\n".join(f"- {markdown(note)}" for note in NOTES)]
     return "\n\n".join(text) + "\n"
 
