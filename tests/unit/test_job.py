@@ -57,6 +57,8 @@ def test_outputs_appear_when_the_step_ends(snakemake, tmp_path):
     with job(snakemake) as step:
         fill(step)
         assert not (tmp_path / "frame.parquet").exists()
+        inodes = {place: part.stat().st_ino for part, place in step.parts.items()}
+    assert {place: place.stat().st_ino for place in inodes} == inodes  # moved, not copied
     assert left(tmp_path) == ["frame.parquet", "log", "model/config", "model/weights"]
 
 
