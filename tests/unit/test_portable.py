@@ -46,6 +46,8 @@ both = torch.baddbmm(torch.ones(2, 1, 20), a.detach().expand(2, -1, -1), b.expan
 np.testing.assert_allclose(both[1].numpy(), plain + 1, rtol=1e-4, atol=1e-5)
 c = torch.rand(5, 3)
 assert np.array_equal(c.log().numpy(), np.log(c.numpy()))
+(itself := c.clone()).log_()
+assert torch.equal(itself, c.log())
 assert torch.isnan(torch.tensor([-1.0]).sqrt())
 whole = torch.arange(6).view(2, 3) @ torch.arange(3).view(3, 1)
 assert torch.equal(whole, torch.tensor([[5], [14]]))
