@@ -58,6 +58,13 @@ def test_a_bag_of_words_reads_back(tmp_path) -> None:
     assert (back.counts != bag.counts).nnz == 0
 
 
+def test_the_most_used_words_stay_that_are_in_enough_articles() -> None:
+    texts = ["common rare twice", "common also twice", "common also other", "common also"]
+    for most, kept in ((None, ["common", "twice"]), (1, ["common"])):
+        bag = count_words(texts, LOOSE.model_copy(update={"max_words": most}))
+        assert bag.vocabulary["word"].tolist() == kept
+
+
 @pytest.mark.parametrize(
     ("known", "settings", "message"),
     [
