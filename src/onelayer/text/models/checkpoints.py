@@ -175,11 +175,17 @@ def random_model(source: Path, seed: int, **how: object) -> PreTrainedModel:
         return AutoModel.from_config(config, trust_remote_code=False, **how).eval()
 
 
+def save_checkpoint(model: PreTrainedModel, target: Path, tokenizer: Path) -> None:
+    """Write `config.json` and `model.safetensors`, and the files of a tokenizer beside them."""
+    with readable(target):
+        model.save_pretrained(target)
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        shutil.copyfile(tokenizer / name, target / name)
+
+
 def save_random_checkpoint(source: Path, target: Path, seed: int) -> None:
     """Save a `random_model` beside the checkpoint's tokenizer."""
-    random_model(source, seed).save_pretrained(target)
-    for name in ("tokenizer.json", "tokenizer_config.json"):
-        shutil.copyfile(source / name, target / name)
+    save_checkpoint(random_model(source, seed), target, source)
 
 
 def reader(model: PreTrainedModel) -> nn.Module:

@@ -353,4 +353,5 @@ def sample_words(logits: Tensor, draws: Tensor) -> Tensor:
     """
     masses = (logits.softmax(-1) * 2.0**30).int().cumsum(-1, dtype=torch.int32)
     targets = (draws.double() * masses[:, -1]).int()
-    return torch.searchsorted(masses, targets[:, None], right=True)[:, 0]
+    words = torch.searchsorted(masses, targets[:, None], right=True)[:, 0]
+    return words.clamp(max=logits.shape[1] - 1)  # of logits that are no numbers, too
