@@ -34,11 +34,7 @@ wildcard_constraints:
 rule fetch_model:
     input:
         # Of a folder what is there; the step says what is missing.
-        lambda w: [
-            str(path)
-            for path in sorted(local.get(w.fetched, Path(os.devnull)).expanduser().glob("*"))
-            if path.suffix in (".json", ".safetensors", ".bin")
-        ],
+        lambda w: sorted(map(str, local.get(w.fetched, Path(os.devnull)).expanduser().glob("*.*"))),
     output:
         model=multiext("results/models/{fetched}/", *CHECKPOINT),
     log:

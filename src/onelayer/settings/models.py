@@ -1,6 +1,6 @@
 """`models` and `pretraining` of config.yaml: which are probed, and how small ones are trained."""
 
-from typing import Annotated, Literal, Self, get_args
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -76,18 +76,12 @@ class PretrainingSettings(TrainingSettings):
 
     corpus: Name  # of `corpora`, whose articles are the text
     text: TextSettings = TextSettings()
-    tokens: Count | dict[Family, Count]  # budget of all alike, or of each family
-
-    @model_validator(mode="after")
-    def _each_family_has_a_budget(self) -> Self:
-        if isinstance(self.tokens, dict) and (missing := {*get_args(Family)} - {*self.tokens}):
-            raise ValueError(f"tokens has no budget for {min(missing)}; one number is for all")
-        return self
+    tokens: Annotated[dict[Family, Count], Field(min_length=5)]  # budget of each family
 
     def training(self, family: Family, seed: int, tokens: int | None = None) -> OneTraining:
         """One training; `tokens` is a budget other than the family's."""
-        tokens = tokens or (self.tokens[family] if isinstance(self.tokens, dict) else self.tokens)
         common = {name: getattr(self, name) for name in TrainingSettings.model_fields}
+        tokens = tokens or self.tokens[family]
         return OneTraining(**common, family=family, seed=seed, tokens=tokens)
 
 

@@ -307,10 +307,10 @@ OBJECTIVES = {
 
 def new_objective(settings: OneTraining, predictable, occurrences) -> Objective:
     """A family's objective around a freshly initialised model; as `Objective` has the words."""
-    torch.manual_seed(stable_seed("pretraining", settings.family, settings.seed))
-    config = _configuration(settings.family, len(predictable), settings.size)
-    words = predictable, occurrences, settings.size, settings.seed
-    return OBJECTIVES[settings.family](config, *words)
+    family, size, seed = settings.family, settings.size, settings.seed
+    torch.manual_seed(stable_seed("pretraining", family, seed))
+    config = _configuration(family, len(predictable), size)
+    return OBJECTIVES[family](config, predictable, occurrences, size, seed)
 
 
 def _configuration(family: str, pieces: int, size: SizeSettings) -> PreTrainedConfig:

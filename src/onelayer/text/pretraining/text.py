@@ -100,25 +100,18 @@ def encode_articles(
     articles: Iterable[tuple[str, str]], tokenizer: Tokenizer, held_out_share: float
 ) -> Iterator[dict]:
     """Rows `ids` and `held_out` of articles, `id` and `text`; what is held out follows from ids."""
-    for batch in _batches(articles):
-        texts = [tokens(text) for _, text in batch]
-        encodings = tokenizer.encode_batch(texts, is_pretokenized=True, add_special_tokens=False)
-        for (article, _), encoding in zip(batch, encodings, strict=True):
-            held_out = stable_seed("held out", article) < held_out_share * 2**32
-            yield {"ids": encoding.ids, "held_out": held_out}
+    for article, text in articles:
+        encoding = tokenizer.encode(tokens(text), is_pretokenized=True, add_special_tokens=False)
+        held_out = stable_seed("held out", article) < held_out_share * 2**32
+        yield {"ids": encoding.ids, "held_out": held_out}
 
 
 def write_texts(rows: Iterable[dict], path: Path, columns: Sequence[str]) -> None:
     """Write rows, some of `COLUMNS`, to an Arrow file, batch by batch."""
-    schema = pa.schema({name: COLUMNS[name] for name in columns})
+    schema, rows = pa.schema({name: COLUMNS[name] for name in columns}), iter(rows)
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, schema) as writer:
-        for batch in _batches(rows):
+        while batch := list(islice(rows, BATCH)):
             writer.write_batch(pa.RecordBatch.from_pylist(batch, schema))
-
-
-def _batches(rows: Iterable) -> Iterator[list]:
-    rows = iter(rows)
-    return iter(lambda: list(islice(rows, BATCH)), [])
 
 
 def read_texts(path: Path) -> pa.Table:
@@ -161,8 +154,8 @@ def segment(encoded: EncodedArticles, held_out: bool, longest: int) -> Segments:
     parts = []
     for place in np.flatnonzero(encoded.held_out == held_out):
         words = np.arange(*encoded.starts[place : place + 2])
-        parts += np.array_split(words, -(-len(words) // longest)) if len(words) else []
-    parts = [part for part in parts if len(part) >= 2]
+        pieces = np.array_split(words, max(1, -(-len(words) // longest)))
+        parts += [piece for piece in pieces if len(piece) >= 2]
     kind = "held-out" if held_out else "training"
     if not parts:
         found = f"no {kind} article of two words or more is left of {len(encoded.held_out)}"
@@ -170,8 +163,8 @@ def segment(encoded: EncodedArticles, held_out: bool, longest: int) -> Segments:
     ends, middles = np.isin(encoded.ids, encoded.sentence_ends), []
     for part in parts:
         begin = np.flatnonzero(ends[part[:-1]]) + 1  # where sentences begin
-        middle = begin[np.abs(begin - len(part) / 2).argmin()] if len(begin) else len(part) // 2
-        middles.append(int(middle))
+        begin = begin if len(begin) else np.array([len(part) // 2])
+        middles.append(begin[np.abs(begin - len(part) / 2).argmin()])
     ids = encoded.ids[np.concatenate(parts)].astype(np.int64)
     starts = np.cumsum([0] + [len(part) for part in parts])
     return Segments(kind, ids, starts, np.array(middles))

@@ -1,7 +1,7 @@
 """The training loop: batches, AdamW by tokens seen, held-out loss.
 
 Nothing depends on how fast the machine is: the budget is in tokens, every random draw derives
-from the seed and the batch's number. A killed training starts anew: it takes minutes.
+from the seed and the batch's number. A killed training starts anew.
 """
 
 from pathlib import Path
