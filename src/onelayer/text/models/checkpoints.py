@@ -10,6 +10,7 @@ import json
 import logging
 import math
 import shutil
+import textwrap
 import zipfile
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -134,8 +135,7 @@ def load_checkpoint(
         raise OnelayerError(f"{source}: weights of {name}: {found}")
     for name, parameter in model.named_parameters():
         if bad := int((~torch.isfinite(parameter)).sum()):
-            found = f"{bad} of {parameter.numel()} are NaN or infinite"
-            raise OnelayerError(f"{source}: weights of {name}: {found}")
+            raise OnelayerError(f"{source}: weights of {name}: {bad} are NaN or infinite")
     return model.eval().to(device)
 
 
@@ -211,12 +211,13 @@ def forward(model: PreTrainedModel, ids: list[int]) -> torch.Tensor:
         text = torch.tensor([ids], device=model.device)
         weights = reader(model)(input_ids=text, output_attentions=True).get("attentions") or ()
     given = [layer for layer in weights if layer is not None]
+    returned = f"{name} returned attention weights"
     if len(weights) != layers or len(given) != layers:
         found = f"{len(given)} of {layers} layers; the probe needs a model with eager attention"
-        raise OnelayerError(f"{name} returned attention weights for {found}")
+        raise OnelayerError(f"{returned} for {found}")
     if any(layer.shape[2:] != (len(ids), len(ids)) for layer in given):
-        found = f"{list(given[0].shape)} of {len(ids)} tokens; the probe needs one of every token "
-        raise OnelayerError(f"{name} returned attention weights {found}to every token")
+        found = f"{list(given[0].shape)} of {len(ids)} tokens; the probe needs one of each to each"
+        raise OnelayerError(f"{returned} {found}")
     stacked = torch.stack([layer[0].float() for layer in given])
     most = max(ROW_SUM_TOLERANCE, torch.finfo(given[0].dtype).eps)
     if not (error := (stacked.sum(dim=-1) - 1).abs().max().item()) <= most:
@@ -241,8 +242,7 @@ def word_embeddings(model: PreTrainedModel, ids: list[int]) -> tuple[torch.Tenso
             same, ends, begins = _embedding_output(model, texts)
             if not (torch.equal(same[0], ends[0]) and torch.equal(same[1], begins[1])):
                 found = "its first hidden state depends on the words around"
-                needed = "the probe needs the embedding layer's output"
-                raise OnelayerError(f"{type(model).__name__}: {found}; {needed}")
+                raise OnelayerError(f"{type(model).__name__}: {found}, which the probe cannot use")
         raw = model.get_input_embeddings().weight[batch]
         # Layers cannot read no text: of no words, one is read and dropped.
         texts = batch[:, None] if ids else batch.new_zeros(1, 1)
@@ -255,11 +255,9 @@ def _embedding_output(model: PreTrainedModel, ids: torch.Tensor) -> torch.Tensor
     if model.config.model_type in FACTORISED:
         return model.embeddings(input_ids=ids)
     states = reader(model)(input_ids=ids, output_hidden_states=True).get("hidden_states") or ()
-    layers = model.config.num_hidden_layers
-    if len(states) != layers + 1:
-        found = f"{len(states)} hidden states of {layers} layers"
-        needed = f"{layers + 1}, the first of them the embedding layer's output"
-        raise OnelayerError(f"{type(model).__name__} returned {found}; the probe needs {needed}")
+    if len(states) != (needed := model.config.num_hidden_layers + 1):
+        found = f"{len(states)} hidden states; the probe needs {needed}, from the embedding on"
+        raise OnelayerError(f"{type(model).__name__} returned {found}")
     return states[0]
 
 
@@ -276,8 +274,7 @@ def readable(source: object) -> Iterator[None]:
     except Exception as error:  # a checkpoint that is not as expected raises nearly every kind
         if type(error).__name__ == "UnpicklingError":  # it says how to run what is in there
             raise OnelayerError(f"{source}: its pickled weights hold more than tensors") from error
-        reason = " ".join(str(error).split())
-        reason = reason if len(reason) <= 400 else f"{reason[:400]}..."
+        reason = textwrap.shorten(str(error), 400, placeholder=" ...")
         found = "transformers cannot load this model or read text with it"
         raise OnelayerError(f"{source}: {found}: {reason}") from error
     finally:
@@ -294,20 +291,19 @@ class Folder:
         return f"folder {self.path}"
 
     def fetch(self, file: str, target: Path) -> None:
-        """Copy one file; `MissingFileError` if there is none; a link out of it is refused."""
-        if not (self.path / file).is_file():
+        """Copy one file; `MissingFileError` if there is none."""
+        if file not in self.files():
             raise MissingFileError(f"{self} holds no file {file}")
-        self.check_link(file)
         shutil.copyfile(self.path / file, target)
 
-    def check_link(self, file: str) -> None:
-        """Refuse a link out of the folder."""
-        if leads_out(self.path / file, self.path):
-            raise OnelayerError(f"{self}: {file} is a link out of it; put the file itself there")
-
     def files(self) -> list[str]:
-        """Names of its files."""
-        return sorted(path.name for path in existing_folder(self.path).iterdir() if path.is_file())
+        """Names of its files; a link out of it is refused where a checkpoint may need it."""
+        files = sorted(path for path in existing_folder(self.path).iterdir() if path.is_file())
+        for file in files:
+            if file.suffix in (".json", ".safetensors", ".bin") and leads_out(file, self.path):
+                found = f"{file.name} is a link out of it; put the file itself there"
+                raise OnelayerError(f"{self}: {found}")
+        return [file.name for file in files]
 
 
 def gather_checkpoint(source, target: Path) -> None:
@@ -346,9 +342,7 @@ def copy_checkpoint(source, target: Path) -> str:
 def check_folder(path: str | Path) -> None:
     """Refuse a folder as `gather_checkpoint` does, but for what is wrong with single weights."""
     folder = Folder(path)
-    for name in folder.files():
-        if name.endswith((".json", ".safetensors", ".bin")):
-            folder.check_link(name)
+    folder.files()
     _check_small_files(folder.path, folder)
     weight_files(folder.path, folder)
 

@@ -74,7 +74,6 @@ def fill_in_spans(
 
 
 def _framed(words: np.ndarray) -> np.ndarray:
-    """`[CLS] words [SEP]` in every row."""
     ids = np.pad(words, ((0, 0), (1, 1)), constant_values=CLS_ID)
     ids[:, -1] = SEP_ID
     return ids
@@ -123,7 +122,7 @@ class Objective:
         return self._predict(self.saved.get_submodule(self.head), hidden, inputs)[0]
 
     def _generator(self, of: str, text: Segments, *when: int) -> np.random.Generator:
-        """Random numbers of a training's seed; on held-out text the same in every training."""
+        # On held-out text the same in each training.
         return generator(of, self.seed if text.name == "training" else 0, text.name, *when)
 
     def _masked(self, text: Segments, batch: Batch) -> tuple[np.ndarray, ...]:
@@ -137,8 +136,8 @@ class Objective:
             self._drawn = key, rng.random((3, len(text.ids)), dtype=np.float32)
         places = text.places(batch.rows)
         words, draws = text.ids[places], self._drawn[1][:, places]
-        how = self.predictable, PREDICTED_SHARE, *self.hidden_as
-        return *mask_words(words, draws, *how), words, draws[2]
+        masked = mask_words(words, draws, self.predictable, PREDICTED_SHARE, *self.hidden_as)
+        return *masked, words, draws[2]
 
     def _predict(self, head, hidden: Tensor, inputs: Tensors) -> tuple[Tensors, Tensor]:
         """Losses, and scores of all pieces at the predicted positions, [predicted, pieces].
@@ -213,7 +212,7 @@ class ReplacedTokens(Objective):
     Both share the embedding layer; the generator's heads are as wide as the discriminator's, or
     wider to divide its width. Of the chosen words 15% stay as they are for the generator, as
     in the authors' released code (google-research/electra, `mask` of pretrain_helpers.py). The
-    paper hides all of them: then neither part learns much within the default budget (8.28 to 8.25
+    paper hides all of them: then neither part learns much within a million tokens (8.28 to 8.25
     nats a word, 2% of the replaced words found).
     """
 
