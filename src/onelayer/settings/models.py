@@ -40,10 +40,7 @@ class SizeSettings(Block):
 
 
 class InputSettings(Block):
-    """What stands together in an input, in place of one article.
-
-    The theory of Li, Li & Risteski (2023) has bags of words of tau topics; a lead section has one.
-    """
+    """What stands together in an input, in place of one article, which has one topic."""
 
     articles: int = Field(ge=1, le=32)  # whose words stand in one input; of `drawn` words topics
     # `pieces`: some consecutive words of each article in turn. `shuffled`: their words in random

@@ -114,9 +114,9 @@ def load_checkpoint(
     # Mismatched sizes are refused below, by name.
     how = {"output_loading_info": True, "ignore_mismatched_sizes": True, "dtype": dtype}
     how |= {"local_files_only": True, "trust_remote_code": False, "weights_only": True}
+    how |= {"config": config, "attn_implementation": "eager"}
     with readable(source):
-        eager = {"config": config, "attn_implementation": "eager"}
-        model, report = AutoModel.from_pretrained(folder, **eager, **how)
+        model, report = AutoModel.from_pretrained(folder, **how)
     # A pooler reads the last layer: published checkpoints may lack it, and nothing probes it.
     if missing := sorted(n for n in report["missing_keys"] if not n.startswith("pooler.")):
         raise OnelayerError(f"{source}: {len(missing)} weights are missing: {missing[:3]} ...")
@@ -168,7 +168,7 @@ def save_checkpoint(model: PreTrainedModel, target: Path, tokenizer: Path) -> No
 
 
 def save_random_checkpoint(source: Path, target: Path, seed: int) -> None:
-    """Save a `random_model` beside the checkpoint's tokenizer."""
+    """Save a `random_model` with the checkpoint's tokenizer."""
     save_checkpoint(random_model(source, seed), target, source)
 
 

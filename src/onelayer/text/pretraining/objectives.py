@@ -79,7 +79,7 @@ def _framed(words: np.ndarray) -> np.ndarray:
     return ids
 
 
-def _asked(read: np.ndarray, predicted: np.ndarray, words: np.ndarray) -> Arrays:
+def _batch(read: np.ndarray, predicted: np.ndarray, words: np.ndarray) -> Arrays:
     """The framed batch, flattened positions of what is predicted in it, and what stands there."""
     positions = np.flatnonzero(np.pad(predicted, ((0, 0), (1, 1))))
     return {"ids": _framed(read), "positions": positions, "labels": words[predicted]}
@@ -114,7 +114,7 @@ class Objective:
 
     def inputs(self, text: Segments, batch: Batch) -> Arrays:
         """`ids`, and `labels` at `positions` of the flattened batch."""
-        return _asked(*self._masked(text, batch)[:3])
+        return _batch(*self._masked(text, batch)[:3])
 
     def losses(self, inputs: Tensors) -> Tensors:
         """`loss`, which training minimises; on held-out text also `below_unigram`."""
@@ -237,7 +237,7 @@ class ReplacedTokens(Objective):
     def inputs(self, text: Segments, batch: Batch) -> Arrays:
         """As for BERT, and `draws` for the generator's choices."""
         *masked, draws = self._masked(text, batch)  # which ELECTRA needs for no other words
-        return _asked(*masked) | {"draws": draws[masked[1]]}
+        return _batch(*masked) | {"draws": draws[masked[1]]}
 
     def losses(self, inputs: Tensors) -> Tensors:
         """`loss`: the generator's plus the weighted one of the discriminator."""
@@ -332,8 +332,8 @@ def _configuration(family: str, pieces: int, size: SizeSettings) -> PreTrainedCo
     shape |= {"hidden_size": size.width, "intermediate_size": 4 * size.width}
     shape |= {"num_hidden_layers": size.layers, "num_attention_heads": size.heads}
     shape |= {"initializer_range": 0.02, "tie_word_embeddings": True}
-    for part in ("hidden_dropout_prob", "attention_probs_dropout_prob", "classifier_dropout_prob"):
-        shape[part] = 0.0
+    dropouts = "hidden_dropout_prob", "attention_probs_dropout_prob", "classifier_dropout_prob"
+    shape |= dict.fromkeys(dropouts, 0.0)
     if family == "roberta":  # positions start behind the padding's id
         shape["max_position_embeddings"] += PAD_ID + 1
     if family == "electra":

@@ -25,7 +25,6 @@ MOST_NORM = 1.0  # gradients are clipped to it
 # Tokens of a held-out batch, whatever a training's are: a batch is cut to its shortest input, and
 # held-out inputs are few, so that a large one would be of all lengths, cut to a few words.
 HELD_OUT_BATCH = 1024
-HELD_OUT_SEED = 0  # of which inputs are read, whatever the training's seed
 
 
 def read_task(text: Path, vocabulary: Path, settings: OneTraining) -> tuple:
@@ -50,7 +49,6 @@ def train(
     """Train a freshly initialised objective until the budget is reached.
 
     Raises `OnelayerError` at the end if some gradient was infinite or not a number.
-
     Returns one row per `quantity` on held-out text at the end: `tokens` seen, `split`, `value`. The
     text and its masks are the same whatever seed, batch and width. `below_unigram` says whether the
     model has learned: how far its loss lies below that of the words' frequencies (nats a word).
@@ -78,7 +76,7 @@ def train(
         adamw.step()
     if not finite:
         raise OnelayerError("gradients are not finite any more; lower pretraining.learning_rate")
-    read = HELD_OUT_BATCH, objective.special, HELD_OUT_SEED
+    read = HELD_OUT_BATCH, objective.special, 0  # whatever the training's seed
     batches = plan_batches(held_out_text, settings.held_out_tokens, *read)
     losses = held_out_losses(objective, held_out_text, batches, device)
     history = pd.DataFrame({"quantity": losses.keys(), "value": losses.values()})
