@@ -7,7 +7,13 @@ from onelayer.evidence.figures import PALETTE, SEQUENTIAL, despine, plt
 from onelayer.evidence.tables import tidy
 from onelayer.job import job
 from onelayer.scan_snap.data import COMMON, DISTINCT, SLOTS
-from onelayer.scan_snap.measures import over_runs, scan_measures, trajectories, wide
+from onelayer.scan_snap.measures import (
+    fastest_windows,
+    over_runs,
+    scan_measures,
+    trajectories,
+    wide,
+)
 
 # Between which numbers lie by definition.
 ENDS = {"common_mass_change": (-1, 1), "gain_spearman": (-1, 1), "drop_spearman": (-1, 1)}
@@ -16,14 +22,16 @@ ENDS |= {"largest_attention": (0, 1), "largest_attention_after": (0, 1)}
 NOTES = [
     "c is attention c_{l|n}: what sequences with the next token n give to token l. 'scan' is the "
     "paper's: Y and Z start at 0. 'rest' starts at random values, so that attention moves under a "
-    "decoder frozen at its start, too (lr_Y / lr_Z = 0): controls, which the paper does not have.",
+    "decoder frozen at its start, too (lr_Y / lr_Z = 0). 'frozen' has its runs once more, the "
+    "decoder frozen when their own transition is over: controls, which the paper does not have.",
     "Mean over seeds with its 95% interval (Student's t). Decoders share data and start by seed; "
-    "'over control' is the fastest decoder's minus this one's, seed by seed.",
+    "'over control' is the fastest decoder's of 'rest' minus that of 'frozen', seed by seed.",
     "gain: c(end) / c(0). drop: the time at which a distinct token's c is 1% below its largest so "
     "far; those that never drop tie. spearman: rank correlation with P(l) over distinct tokens. "
     "way_after: how far c goes after the figure's iterations, over how far before (l1). "
     "largest_attention_after: in the end, as far as the run is continued.",
-    "slowing_down: log10 of the top token's speed at the run's own transition, where c moves "
+    "slowing_down: log10 of the top token's speed at the run's own transition (of 'frozen', at "
+    "that of the run it repeats), where c moves "
     "fastest, over its speed half of the figure's iterations later; entropy_slowing_down, of the "
     "entropy, is sounder: a top token that loses its attention slows down without rest.",
 ]
@@ -32,18 +40,25 @@ ROWS = (0, 2, 4, 6, 8, 10)  # iterations of the paper's heat map; the last one i
 
 
 def table(simulated: dict[str, pd.DataFrame], iterations: dict[str, int]) -> pd.DataFrame:
-    """Every number of both simulations, a row per decoder; controls beside the fastest decoder."""
-    rows = []
+    """Every number of the simulations, a row per decoder; the frozen one beside the fastest."""
+    rest = simulated["rest"]
+    fastest = rest["lr_Y_multiplier"].max()
+    _, c = trajectories(rest[rest["lr_Y_multiplier"] == fastest])
+    transition = fastest_windows(c[: iterations["rest"] + 1])
+    measured = {}
     for simulation, runs in simulated.items():
-        decoders, end = runs.groupby("lr_Y_multiplier"), iterations[simulation]
-        of = {rate: scan_measures(part, end) for rate, part in decoders}
-        for rate, measures in of.items():
-            if rate != max(of):
-                for name in ("slowing_down", "entropy_slowing_down", "way_after"):
-                    measures[f"{name}_over_control"] = of[max(of)][name] - measures[name]
-            for quantity, values in measures.items():
-                row = {"simulation": simulation, "lr_Y_multiplier": rate, "quantity": quantity}
-                rows.append(row | over_runs(values, *ENDS.get(quantity, ())))
+        for rate, part in runs.groupby("lr_Y_multiplier"):
+            own = transition if simulation == "frozen" else None
+            measured[simulation, rate] = scan_measures(part, iterations[simulation], own)
+    control = measured["frozen", fastest]
+    control[np.isnan(transition)] = np.nan  # never frozen
+    for name in ("slowing_down", "entropy_slowing_down", "way_after"):
+        control[f"{name}_over_control"] = measured["rest", fastest][name] - control[name]
+    rows = []
+    for (simulation, rate), measures in measured.items():
+        for quantity, values in measures.items():
+            row = {"simulation": simulation, "lr_Y_multiplier": rate, "quantity": quantity}
+            rows.append(row | over_runs(values, *ENDS.get(quantity, ())))
     return tidy(rows, ["simulation", "lr_Y_multiplier"])
 
 
@@ -51,29 +66,34 @@ def draw(simulated: dict[str, pd.DataFrame], iterations: dict[str, int]) -> plt.
     """One seed as the paper shows it, all seeds by token, and speed by decoder."""
     times, c = trajectories(simulated["scan"].query("diverged_at < 0"))
     end = iterations["scan"]
-    figure, axes = plt.subplots(1, 3, figsize=(8.6, 3.2))
+    places = [["map", "tokens"], ["speed", "speed"]]
+    figure, axes = plt.subplot_mosaic(places, figsize=(5.6, 5.4))
     shown = [*ROWS, end]
-    axis, style = axes[0], {"cmap": SEQUENTIAL, "vmin": 0, "interpolation": "nearest"}
+    axis, style = axes["map"], {"cmap": SEQUENTIAL, "vmin": 0, "interpolation": "nearest"}
     image = axis.imshow(c[shown, 0], aspect="auto", **style)
     figure.colorbar(image, ax=axis, label="$c_{l|n}$", pad=0.02)
     axis.axvline(COMMON - 0.5, color="white", linewidth=1.5)
     axis.set_yticks(range(len(shown)), shown)
     axis.set(title="Attention of one seed", ylabel="iteration")
     axis.set(xlabel="token: common | distinct", xticks=range(0, SLOTS, 5))
-    tokens_over_time(axes[1], times[times <= end], c[times <= end])
-    rest = simulated["rest"].query(f"diverged_at < 0 and iteration <= {iterations['rest']}")
-    for (rate, runs), colour in zip(rest.groupby("lr_Y_multiplier"), PALETTE, strict=False):
+    tokens_over_time(axes["tokens"], times[times <= end], c[times <= end])
+    axis, drawn = axes["speed"], f"diverged_at < 0 and iteration <= {iterations['rest']}"
+    decoders = {
+        f"lr$_Y$ / lr$_Z$ = {rate:g}" if rate else "frozen from the start": runs
+        for rate, runs in simulated["rest"].query(drawn).groupby("lr_Y_multiplier")
+    }
+    decoders["frozen at the transition"] = simulated["frozen"].query(drawn)
+    for (label, runs), colour in zip(decoders.items(), PALETTE, strict=False):
         looks, top = trajectories(runs)
         middle = np.median(np.abs(np.diff(top[:, :, -1], axis=0)), axis=1)
-        label = f"lr$_Y$ / lr$_Z$ = {rate:g}" if rate else "frozen decoder"
-        axes[2].plot(looks[1:], middle, color=colour, label=label)
-    axes[2].set(xscale="log", yscale="log", xlabel="iteration (log)")
-    axes[2].set(title="Speed by decoder", ylabel="median |change of top $c_{l|n}$| (log)")
-    axes[2].xaxis.set_major_formatter("{x:g}")
-    axes[2].legend(fontsize=7, loc="lower left")
+        axis.plot(looks[1:], middle, color=colour, label=label)
+    axis.set(xscale="log", yscale="log", xlabel="iteration (log)")
+    axis.set(title="Attention rests, by decoder", ylabel="median |change of top $c_{l|n}$| (log)")
+    axis.xaxis.set_major_formatter("{x:g}")
+    axis.legend(fontsize=7, loc="lower left")
     what = "$c_{l|n}$: attention that sequences with next token $n$ give token $l$; "
-    figure.supxlabel(what + f"bands: 95% of {c.shape[1]} seeds", fontsize=8)
-    despine(*axes[1:])
+    figure.supxlabel(what + f"bands: 95% of {c.shape[1]} seeds", fontsize=7)
+    despine(axes["tokens"], axis)
     return figure
 
 
@@ -92,8 +112,11 @@ def tokens_over_time(axis: plt.Axes, times: np.ndarray, c: np.ndarray) -> None:
 
 
 with job(snakemake) as step:
-    simulated = dict(zip(("scan", "rest"), map(pd.read_parquet, snakemake.input), strict=True))
-    iterations = {name: step.settings[name]["iterations"] for name in simulated}
+    simulated = dict(
+        zip(("scan", "rest", "frozen"), map(pd.read_parquet, snakemake.input), strict=True)
+    )
+    iterations = {name: step.settings[name]["iterations"] for name in ("scan", "rest")}
+    iterations["frozen"] = iterations["rest"]
     rows = table(simulated, iterations)
     title = "Scan and Snap: attention of one sequence class over training"
     decoder = rows["simulation"] + rows["lr_Y_multiplier"].map(", lr_Y/lr_Z = {:.15g}".format)

@@ -22,12 +22,15 @@ READ = {
     "W_V's share of its maximum at t_KQ": "value_share_at_t_KQ",
     "t_V <= t_KQ": "share_in_order",
     "in half the steps": "share_in_order_by_half",
+    "W_V half way first": "share_half_in_order",
     "diverged": "share_diverged",
 }
 NOTES = [
-    "t_KQ: first step at which the Frobenius norm of W_K is at least 110% of its initial value. "
-    "t_V: first step at which that of W_V is at least 90% of its maximum over the run. The paper's "
-    "two stages: t_V <= t_KQ. The share is of all runs: one that diverged has no stages.",
+    "A norm's way (Frobenius) is from its start to its maximum over the run. t_V: first step at "
+    "which W_V has made 90% of its way, 0 if it starts large. t_KQ: first step at which W_K has "
+    "made 10% of its way, none if it never grows by a tenth. The paper's two stages: t_V <= t_KQ. "
+    "'half way first' asks less: W_V makes half of its way before W_K makes half of its. Shares "
+    "are of all runs: one that diverged has no stages.",
     "Where W_V goes on growing, t_V is later in a longer run. 'in half the steps' is read off the "
     "first half of the run alone.",
     "The paper names neither loss nor rate. Its steps (0 to 400, 400 to 1000) stand beside the "

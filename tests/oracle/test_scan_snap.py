@@ -14,6 +14,7 @@ from onelayer.evidence.intervals import mean
 from onelayer.scan_snap import language_model, measures, simulation
 from onelayer.scan_snap.data import TOKEN_CHANCES, Task, draw_counts
 from onelayer.scan_snap.measures import INITIAL_ENTROPY, PUBLISHED_RUNS
+from onelayer.settings.scan_snap import SimulationSettings
 from tests.oracle import scan_snap as plain
 
 TASK = Task(num_last=2, next_per_last=2, length=16, batch=10)
@@ -63,6 +64,28 @@ def test_training_equals_torch_sgd_on_the_plain_model():
     full_Y, full_Z = plain.full_matrices(TASK, *(trained.parameters[name][run] for name in "YZ"))
     assert (full_Y - Y).abs().max() <= 1e-10
     assert (full_Z - Z).abs().max() <= 1e-10
+
+
+def test_a_decoder_that_is_frozen_on_the_way_equals_torch_sgd_without_it():
+    """Until the 4th iteration Y moves, then not, momentum or no; Z goes on."""
+    settings = {"num_last": [1], "next_per_last": 1, "length": 12, "batch": 8, "momentum": 0.9}
+    settings |= {"lr_Z": [1.0], "lr_Y_multiplier": [2.0], "initial": "uniform", "seeds": 2}
+    settings = SimulationSettings(**settings, iterations=15, every=1, longer=1)
+    runs = simulation.simulate(settings, frozen_at=np.array([4, 99])).query("seed == 0")
+    task = Task(num_last=1, next_per_last=1, length=12, batch=8)
+    parameters = simulation.initial_parameters(task, [0], "uniform")
+    Y, Z = (t.double() for t in plain.full_matrices(task, *(parameters[n][0] for n in "YZ")))
+    Y.requires_grad_(), Z.requires_grad_()
+    sgd = torch.optim.SGD([{"params": [Y], "lr": 2.0}, {"params": [Z], "lr": 1.0}], momentum=0.9)
+    for step in range(15):
+        sgd.param_groups[0]["lr"] = 2.0 if step < 4 else 0.0
+        drawn = draw_counts(task, 0, step)
+        sgd.zero_grad()
+        plain.mean_loss(Y, Z, plain.sequences_of(task, *drawn, np.random.default_rng(0))).backward()
+        sgd.step()
+        weights = TOKEN_CHANCES * Z[task.contextual, :20].detach().exp().numpy()
+        found = runs.query(f"iteration == {step + 1}")[measures.ATTENTION].to_numpy()
+        assert abs(found[0] - weights / weights.sum()).max() < 1e-5
 
 
 def test_counts_are_those_of_independent_draws():

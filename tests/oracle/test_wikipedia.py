@@ -1,8 +1,11 @@
 """The probe, its ratios, nulls and intervals agree with plain loops (tests/oracle/wikipedia.py)."""
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.stats
 
 from onelayer.evidence.intervals import bootstrap_interval
 from onelayer.seeds import generator
@@ -16,10 +19,13 @@ from onelayer.topic_structure.wikipedia.measure import (
     EQUAL,
     WITHIN_DOCUMENTS,
     measure_attention,
+    over_topics,
+    without_topics,
 )
 from onelayer.topic_structure.wikipedia.probe import encode_texts, probe
 from onelayer.topic_structure.wikipedia.ratio import (
     Labels,
+    Pairs,
     Variant,
     label_words,
     permutations,
@@ -201,7 +207,36 @@ def test_topics_drawn_anew_widen_the_interval_on_both_sides():
         rows[name] = pd.Categorical.from_codes(codes, words)
     documents = [str(place) for place in range(30)]
     rows["document"] = pd.Categorical.from_codes(rng.integers(0, 30, len(first)), documents)
-    table = measure_attention(rows, [rows["mean"]], labels, FEW).set_index("quantity")
+    table = measure_attention(rows, [rows["mean"]], labels, FEW, vary_topics=True)
+    table = table.set_index("quantity")
     plain, over = table.loc[ATTENTION], table.loc[f"{ATTENTION}_over_topics"]
     assert over["value"] == plain["value"] and over["n"] == 6
     assert over["low"] < plain["low"] and over["high"] > plain["high"]
+
+
+@pytest.mark.parametrize("overlap", [False, True])
+def test_the_jackknife_leaves_out_topics_as_a_loop_over_pairs_does(overlap):
+    rng, K = np.random.default_rng(5), 27  # the first seven groups have two topics
+    topics = np.eye(K, dtype=bool)[rng.integers(0, K, 80)]
+    if overlap:
+        topics |= rng.random((80, K)) < 0.04
+    first, second = rng.integers(0, 80, size=(2, 3000))
+    first, second = first[first != second], second[first != second]
+    weight = rng.random(len(first))
+    numbers = np.stack([np.ones(len(first)), weight])
+    pairs = Pairs(first, second, np.zeros_like(first), np.ones_like(first), numbers)
+    same = (topics[first] & topics[second]).any(axis=1)
+    found = without_topics(pairs, same, topics)
+    ratios = []
+    for group in range(20):
+        left = [{k for k in np.flatnonzero(of) if k % 20 != group} for of in topics]
+        means = {True: [], False: []}
+        for a, b, number in zip(first, second, weight, strict=True):
+            if left[a] and left[b]:
+                means[bool(left[a] & left[b])].append(number)
+        ratios.append(np.mean(means[True]) / np.mean(means[False]))
+    np.testing.assert_allclose(found, ratios, rtol=1e-12)
+    row = over_topics({"quantity": "q", "value": 1, "low": 1, "high": 1}, found, K)
+    spread = math.sqrt(sum((one - np.mean(ratios)) ** 2 for one in ratios) * 19 / 20)
+    assert row["high"] - 1 == pytest.approx(scipy.stats.t.ppf(0.975, 19) * spread)
+    assert row["low"] - 1 == pytest.approx(1 - row["high"]) and row["n"] == K

@@ -96,6 +96,16 @@ def test_a_run_that_diverges_is_frozen_and_no_other_notices(caplog):
     assert torch.isnan(wild.losses[-1, 0])
 
 
+def test_the_only_run_may_diverge():
+    alone = Ensemble(
+        {"W": torch.ones(1, 3)},
+        lambda step: None,
+        Optimizer(lr=1e30),
+        loss=lambda p, _: p["W"].square().sum(1),
+    )
+    assert train(alone, 9).diverged_at[0] > 0
+
+
 @pytest.mark.parametrize("kind", OPTIMIZERS)
 def test_a_frozen_run_keeps_what_it_had_whatever_its_gradients_and_state_are(kind):
     def gradients(parameters, step):

@@ -266,7 +266,9 @@ def history(W_V: list[float], W_K: list[float], diverged_at: int = -1) -> pd.Dat
     [
         ([0.1, 0.5, 0.95, 1.0], [0.1, 0.1, 0.1, 0.2], 2, 3, True),
         ([0.1, 0.5, 0.89, 1.0], [0.1, 0.1, 0.2, 0.3], 3, 2, False),
-        ([0.1, 0.5, 0.91, 1.0], [0.1, 0.1, 0.12, 0.3], 2, 2, True),
+        ([0.1, 0.5, 0.92, 1.0], [0.1, 0.1, 0.13, 0.3], 2, 2, True),
+        # By 110% of its start W_K has grown at step 1, but made 2% of its way.
+        ([0.1, 0.5, 0.95, 1.0], [0.1, 0.12, 0.12, 1.1], 2, 3, True),
         ([0.1, 0.5, 0.95, 1.0], [0.1, 0.1, 0.1, 0.1], 2, math.nan, False),
         ([0.95, 0.5, 0.95, 1.0], [0.1, 0.1, 0.2, 0.3], 0, 2, False),
     ],
@@ -300,6 +302,7 @@ def test_shares_are_of_all_runs_and_half_the_steps_have_their_own() -> None:
     shares = {"in_order": 1 / 3, "in_order_by_half": 2 / 3, "diverged": 1 / 3}
     assert {name: found[f"share_{name}"] for name in shares} == pytest.approx(shares)
     assert found["t_KQ_median"] == 4
+    assert found["share_half_in_order"] == pytest.approx(1 / 3)  # the second's half way is later
     assert rows.loc[("map", "share_of_cells_in_order"), "value"] == 0
 
 

@@ -7,6 +7,7 @@ rule simulate_scan_snap:
     output:
         scan="results/scan_snap/scan.parquet",
         rest="results/scan_snap/rest.parquet",
+        frozen="results/scan_snap/frozen.parquet",
         entropy_sweep="results/scan_snap/entropy_sweep.parquet",
         transition="results/scan_snap/transition.parquet",
     log:
@@ -58,7 +59,7 @@ rule train_text_model:
 
 rule show_scan:
     input:
-        expand("results/scan_snap/{name}.parquet", name=["scan", "rest"]),
+        expand("results/scan_snap/{name}.parquet", name=["scan", "rest", "frozen"]),
     output:
         table=table("scan_snap/scan"),
         figure=figure("scan_snap/scan"),

@@ -28,7 +28,8 @@ class Optimizer:
     eps: float = 1e-8
     # The gradient of half the squared norm for SGD and Adam; times the learning rate for AdamW.
     weight_decay: PerRun | Mapping[str, PerRun] = 0.0
-    # A factor on the rate at step t = 0, 1, ..., of t alone, so that training can resume.
+    # A factor on the rate at step t = 0, 1, ..., of t alone, so that training can resume: for all,
+    # [runs] or [parameters, runs].
     schedule: Callable[[int], PerRun] | None = None
 
 

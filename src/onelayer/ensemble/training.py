@@ -164,7 +164,7 @@ class _Run:
             self.diverged_at[frozen] = step
             self.updater.forget(frozen)
             names = [f"run {run}" for run in range(len(loss))]
-            names = np.array(self.ensemble.labels or names)[frozen.cpu()]
+            names = np.array(self.ensemble.labels or names)[frozen.cpu().numpy()]
             more = f" and {len(names) - 5} more" if len(names) > 5 else ""
             log.warning("%s%s: not finite at step %d; frozen", "; ".join(names[:5]), more, step)
         alive &= finite

@@ -70,18 +70,21 @@ def trajectories(simulated: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     return iterations, first[ATTENTION].to_numpy().reshape(len(iterations), -1, SLOTS)
 
 
-def scan_measures(simulated: pd.DataFrame, iterations: int) -> pd.DataFrame:
+def scan_measures(
+    simulated: pd.DataFrame, iterations: int, transition: np.ndarray | None = None
+) -> pd.DataFrame:
     """What attention does in each run of one size and pair of rates (Fig. 4), a row per seed.
 
     Until `iterations` attention was kept at every iteration. NaN for a run that diverged or whose
-    attention did not leave its start. `way_after` is to the very end, over the way before.
+    attention did not leave its start. `way_after` is to the very end, over the way before. Speeds
+    are compared with that in window `transition`, [runs], if not with that in a run's own.
     """
     _, c = trajectories(simulated)  # [times, runs, 20], by seed
     diverged_at = simulated.groupby("seed")["diverged_at"].max()
     c = np.where(diverged_at.to_numpy()[:, None] < 0, c, np.nan)
     start, end, scan = c[0], c[iterations], c[: iterations + 1]
     gain, way = end / start, np.abs(end - start).sum(axis=1)
-    fastest, lag = fastest_windows(scan), iterations // 2
+    fastest, lag = fastest_windows(scan) if transition is None else transition, iterations // 2
     measures = {
         "common_mass_change": end[:, :COMMON].sum(axis=1) - start[:, :COMMON].sum(axis=1),
         "gain_spearman": order_by_frequency(gain),

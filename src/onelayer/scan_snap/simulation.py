@@ -22,7 +22,7 @@ from torch import Tensor
 from onelayer.ensemble import Ensemble, Optimizer, RunRandom, train_in_chunks
 from onelayer.ensemble.execution import Execution
 from onelayer.scan_snap.data import COMMON, DISTINCT, TOKEN_CHANCES, Task, draw_counts
-from onelayer.scan_snap.measures import ATTENTION, KEYS
+from onelayer.scan_snap.measures import ATTENTION, KEYS, WINDOW, fastest_windows, trajectories
 from onelayer.settings.scan_snap import SimulationSettings, TransitionSettings
 
 Parameters = dict[str, Tensor]
@@ -95,10 +95,15 @@ def gradients(
     return loss, {"Y": grad_Y, "Z": grad_Z}
 
 
-def simulate(settings: SimulationSettings, execution: Execution = Execution()) -> pd.DataFrame:
+def simulate(
+    settings: SimulationSettings,
+    execution: Execution = Execution(),
+    frozen_at: np.ndarray | None = None,
+) -> pd.DataFrame:
     """Train every combination of sizes, learning rates and seeds, and tabulate c.
 
-    A seed has the same data and start under all learning rates.
+    A seed has the same data and start under all learning rates. Y of each run stands still after
+    iteration `frozen_at`, [runs] of each number of query tokens, if given.
 
     Returns:
         A row per run, observed iteration and class: `KEYS`; `c_00` to `c_19`, c_{l|n} of a class's
@@ -111,10 +116,21 @@ def simulate(settings: SimulationSettings, execution: Execution = Execution()) -
         some = runs.iloc[part]
         seeds, lr_Z = some["seed"].tolist(), torch.tensor(some["lr_Z"].to_numpy())
         lr_Y = lr_Z * torch.tensor(some["lr_Y_multiplier"].to_numpy())
+
+        def moving(step: int) -> Tensor:  # Y and Z by run
+            moves = torch.ones(2, len(some))
+            moves[0] = torch.from_numpy(step < frozen_at[part])
+            return moves
+
         return Ensemble(
             initial_parameters(task, seeds, settings.initial),
             functools.partial(read_batch, task, seeds),
-            Optimizer("sgd", lr={"Y": lr_Y, "Z": lr_Z}, momentum=settings.momentum),
+            Optimizer(
+                "sgd",
+                lr={"Y": lr_Y, "Z": lr_Z},
+                momentum=settings.momentum,
+                schedule=None if frozen_at is None else moving,
+            ),
             gradients=functools.partial(gradients, task),
             labels=[f"num_last {task.num_last}, {run}" for run in some.to_dict("records")],
         )
@@ -132,6 +148,20 @@ def simulate(settings: SimulationSettings, execution: Execution = Execution()) -
         trainings = runs.assign(num_last=num_last, diverged_at=trained.diverged_at.numpy())
         tables.append(pd.DataFrame(c, axes, ATTENTION).join(trainings, on="run"))
     return pd.concat(tables).reset_index()[[*KEYS, *ATTENTION, "diverged_at"]]
+
+
+def simulate_frozen(
+    settings: SimulationSettings, trained: pd.DataFrame, execution: Execution = Execution()
+) -> pd.DataFrame:
+    """The runs of the fastest decoder in `trained` anew, Y frozen when their transition is over.
+
+    Until then a run is as it was: what differs afterwards is the decoder's doing.
+    """
+    fastest = max(settings.lr_Y_multiplier)
+    _, c = trajectories(trained[trained["lr_Y_multiplier"] == fastest])
+    over = fastest_windows(c[: settings.iterations + 1]) + WINDOW
+    alone = settings.model_copy(update={"lr_Y_multiplier": [fastest]})
+    return simulate(alone, execution, frozen_at=over)
 
 
 def simulate_slower(settings: TransitionSettings, execution=Execution()) -> pd.DataFrame:

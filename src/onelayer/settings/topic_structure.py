@@ -11,7 +11,7 @@ from onelayer.settings.topics import AmbiguitySettings, LdaSettings, Threshold
 
 Names = Annotated[list[Name], each_once()]
 # The authors' released code names passes; the rest is gensim's default.
-AUTHORS = {"passes": 1, "chunksize": 2000, "decay": 0.5, "offset": 1.0, "alpha": None, "eta": None}
+AUTHORS = {"passes": 1, "chunksize": 2000, "decay": 0.5, "offset": 1.0}
 
 
 class ReadingSettings(Block):

@@ -12,7 +12,8 @@ from onelayer.settings.topic_structure_synthetic import TwoStageSettings
 
 RUN = ["name", "learning_rate", "noise", "seed"]
 LEAST_RUNS = 6  # fewer cannot tell a share from a half, even if they all agree
-VALUE_DONE, KEYS_BEGIN = 0.9, 1.1  # shares of W_V's maximum and of W_K's initial value
+BEGUN, HALF, DONE = 0.1, 0.5, 0.9  # shares of a norm's way from its start to its maximum
+GROWS = 1.1  # a norm that never reaches so many times its start has no stage of its own
 
 
 def over_runs(
@@ -53,24 +54,39 @@ def extreme(points: pd.DataFrame, keys: str | list[str], column: str, side: int)
 def stage_times(norms: pd.DataFrame) -> pd.DataFrame:
     """When the stages of every run of `train.two_stages` end and begin, in the order of steps.
 
-    A row per run: its keys, `t_V` (first step with |W_V| >= 90% of its maximum), `t_KQ` (first step
-    with |W_K| >= 110% of its initial value; NaN: never), `value_share_at_t_KQ` (|W_V| then over its
-    maximum), `in_order` (0 < t_V <= t_KQ: a W_V that starts large has no first stage),
-    `diverged_at`. A diverged run has no times and is not in order.
+    Both are read on one scale: a norm's way from its start to its maximum in the run.
+
+    A row per run: its keys, `t_V` (first step at which |W_V| has made 90% of its way; 0: it starts
+    large), `t_KQ` (|W_K| has made 10% of its; NaN: it never grows), `value_share_at_t_KQ` (|W_V|
+    then over its maximum), `in_order` (0 < t_V <= t_KQ), `half_in_order` (|W_V| makes half of its
+    way first), `diverged_at`. A diverged run has no times and is not in order.
     """
-    rows = []
+    rows, none = [], {"t_V": np.nan, "t_KQ": np.nan, "value_share_at_t_KQ": np.nan}
     for keys, run in norms.groupby(RUN, sort=False):
-        times = {"t_V": np.nan, "t_KQ": np.nan, "value_share_at_t_KQ": np.nan, "in_order": False}
+        times = none | {"in_order": False, "half_in_order": False}
         times["diverged_at"] = int(run["diverged_at"].iloc[0])
         if times["diverged_at"] < 0:
             step, W_V, W_K = (run[name].to_numpy() for name in ("step", "W_V", "W_K"))
-            times["t_V"] = float(step[np.argmax(VALUE_DONE * W_V.max() <= W_V)])
-            if len(grown := np.flatnonzero(KEYS_BEGIN * W_K[0] <= W_K)):
-                times["t_KQ"] = float(step[grown[0]])
-                times["value_share_at_t_KQ"] = float(W_V[grown[0]] / W_V.max())
-                times["in_order"] = bool(0 < times["t_V"] <= times["t_KQ"])
+            values = [reached(W_V, part) if grows(W_V) else 0 for part in (HALF, DONE)]
+            times["t_V"] = float(step[values[1]])
+            if grows(W_K):
+                begun, half = reached(W_K, BEGUN), reached(W_K, HALF)
+                times["t_KQ"] = float(step[begun])
+                times["value_share_at_t_KQ"] = float(W_V[begun] / W_V.max())
+                times["in_order"] = 0 < values[1] <= begun
+                times["half_in_order"] = 0 < values[0] <= half
         rows.append(dict(zip(RUN, keys, strict=True)) | times)
     return pd.DataFrame(rows)
+
+
+def grows(norm: np.ndarray) -> bool:
+    """A norm is larger at some step than at its start, by a tenth or more."""
+    return bool(norm.max() >= GROWS * norm[0])
+
+
+def reached(norm: np.ndarray, part: float) -> int:
+    """The first place at which a norm that grows has made this part of its way to its maximum."""
+    return int(np.argmax(norm >= norm[0] + part * (norm.max() - norm[0])))
 
 
 def stage_rows(
@@ -99,6 +115,7 @@ def stage_rows(
         yield keys | {"quantity": "value_share_at_t_KQ"} | row
         by_half = stage_times(of_training[of_training["step"] <= block.steps // 2])["in_order"]
         shares = {"in_order": runs["in_order"], "in_order_by_half": by_half}
+        shares["half_in_order"] = runs["half_in_order"]
         for name, hits in (shares | {"diverged": runs["diverged_at"] >= 0}).items():
             few = name in shares and len(hits) < LEAST_RUNS
             row = share(int(hits.sum()), len(hits)) | {"state": "undecided" if few else ""}

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.special import stdtrit
 
 from onelayer.errors import OnelayerError
 from onelayer.evidence import intervals
@@ -41,7 +42,9 @@ from onelayer.topic_structure.wikipedia.ratio import (
 B = len(EDGES)
 ALL = "all"
 ATTENTION, EQUAL = "attention_ratio", "attention_ratio_distance_standardised"
-WITHIN_DOCUMENTS, OVER_TOPICS = f"{ATTENTION}_within_documents", f"{ATTENTION}_over_topics"
+WITHIN_DOCUMENTS = f"{ATTENTION}_within_documents"
+OVER_TOPICS = "_over_topics"  # behind the name of a quantity of attention
+TOPIC_GROUPS = 20  # of the jackknife over topics
 TIGHTER = f"{ATTENTION}_tightest_minus_loosest"
 DISJOINT = f"{ATTENTION}_disjoint_minus_overlapping"
 # On what is not an article (module `variations`).
@@ -113,14 +116,15 @@ def measure_attention(
     labels: Labels,
     settings: UncertaintySettings,
     seeds: Sequence[int] = (),
+    vary_topics: bool = False,
 ) -> pd.DataFrame:
     """Attention ratios of one model under every variant, from rows of `probe`.
 
     `weights` of S checkpoints, [rows] each. Returns rows `seed`, `overlap`, `threshold`, `quantity`
     and what `rows_of` adds, of `attention_ratio`; `..._distance_standardised`; at the tightest
-    threshold `..._within_documents` and, of disjoint topics, `..._over_topics`, with an interval
-    for topics like these; and the paper's two directions as differences,
-    `..._tightest_minus_loosest` and `..._disjoint_minus_overlapping`.
+    threshold `..._within_documents`; the paper's two directions as differences,
+    `..._tightest_minus_loosest` and `..._disjoint_minus_overlapping`; and, to `vary_topics`, the
+    ratio and these two again, `..._over_topics`, with intervals for topics like these.
 
     Raises:
         OnelayerError: a variant has too few pairs of some class.
@@ -128,7 +132,14 @@ def measure_attention(
     pairs = Pairs.read(rows, weights, labels.words)
     D = len(rows["document"].cat.categories)
     resampled = resamples(D, settings.document_resamples, "documents", settings.seed)
-    measured, ratios = [], {}
+    measured, ratios, without = [], {}, {}
+
+    def measure(quantity: str, named: Variant, draws: Draws, without: np.ndarray | None) -> None:
+        rows = list(rows_of(named, quantity, seeds, draws))
+        measured.extend(rows)
+        if without is not None:
+            measured.append(over_topics(rows[0], without, labels.topics.shape[2]))
+
     for variant, topics in zip(labels.variants, labels.topics, strict=True):
         among, first = pairs.among(topics.any(axis=1)), variant in labels.first
         moved = permutations(topics, labels.occurrences, settings)
@@ -143,12 +154,11 @@ def measure_attention(
                     f"topics for {quantity}, its interval and its null; a looser threshold or more "
                     "documents"
                 )
-            measured += rows_of(variant, quantity, seeds, draws)
+            left = None
+            if quantity == ATTENTION and vary_topics:
+                left = without[variant] = without_topics(among, same, topics)
+            measure(quantity, variant, draws, left)
         ratios[variant] = found[ATTENTION]
-        # With overlaps a pair of words is of no one pair of topics.
-        if first and not (topics.sum(axis=1) > 1).any():
-            row = {"seed": ALL, **variant._asdict(), "quantity": OVER_TOPICS}
-            measured.append(row | _over_topics(among, topics, ratios[variant], settings))
     # The paper's two directions as differences, from the same resamples of documents.
     overlaps = list(dict.fromkeys(variant.overlap for variant in labels.variants))
     tight, *others = dict.fromkeys(variant.threshold for variant in labels.variants)
@@ -163,7 +173,8 @@ def measure_attention(
     for quantity, named, *ends in apart:
         one, other = (ratios[end] for end in ends)
         less = (of - from_ for of, from_ in zip(one[:3], other[:3], strict=True))
-        measured += rows_of(named, quantity, seeds, Draws(*less, one.n))
+        left = np.subtract(*(without[end] for end in ends)) if vary_topics else None
+        measure(quantity, named, Draws(*less, one.n), left)
     return pd.DataFrame(measured)
 
 
@@ -212,26 +223,37 @@ def _ratios(
     return found
 
 
-def _over_topics(pairs: Pairs, topics: np.ndarray, draws: Draws, settings) -> dict[str, float]:
-    """The ratio with an interval over documents and topics, `n` topics; NaN if one has no pairs.
+def without_topics(pairs: Pairs, same: np.ndarray, topics: np.ndarray) -> np.ndarray:
+    """The ratio without each of G groups of topics in turn, mean over checkpoints, [G].
 
-    Whole topics are drawn with replacement: one that is drawn twice is two topics without pairs
-    between them. The distances to the ends of both intervals are added as squares.
+    Every G-th of the K topics is in one group. A word that is left with none is no word of a topic.
     """
-    used = topics[:, topics.any(axis=0)]
-    count, topic = used.shape[1], used.argmax(axis=1)
-    drawn = resamples(count, settings.document_resamples, "topics", settings.seed)
-    code, sums = topic[pairs.first] * count + topic[pairs.second], []
-    for one in pairs.numbers:
-        table = np.bincount(code, one, count**2).reshape(count, count)
-        within = np.diag(table)
-        apart = ((drawn @ (table - np.diag(within))) * drawn).sum(axis=1)
-        sums.append([drawn @ within, apart])
-    ratios = ratio(np.array(sums).transpose(2, 0, 1)[..., None]).mean(axis=1)  # [R]
-    value, low, high = draws.interval()
-    row = {"value": value, "low": np.nan, "high": np.nan, "n": count}
-    if count > 1 and np.isfinite(ratios).all():
-        least, most = intervals.bootstrap_interval(ratios, count)
-        row["low"] = value - np.hypot(value - low, max(value - least, 0.0))
-        row["high"] = value + np.hypot(high - value, max(most - value, 0.0))
-    return row
+    numbers, nowhere = pairs.numbers, np.zeros(len(same), dtype=np.int64)
+    whole = class_sums(numbers, same, nowhere, 1)
+    groups, ratios = np.arange(topics.shape[1]) % TOPIC_GROUPS, []
+    of_group = [topics[:, groups == group].any(axis=1) for group in np.unique(groups)]
+    bits = (np.array(of_group).T << np.arange(len(of_group))).sum(axis=1)  # a word's groups
+    bits = bits[pairs.first] | bits[pairs.second]
+    for group in range(len(of_group)):
+        left, rows = topics & (groups != group), np.flatnonzero(bits & 1 << group)
+        first, second = pairs.first[rows], pairs.second[rows]
+        kept = left.any(axis=1)[first] & left.any(axis=1)[second]
+        now = meets(topic_bits(left), first, second)[kept]
+        sums = whole - class_sums(numbers[:, rows], same[rows], nowhere[rows], 1)
+        sums += class_sums(numbers[:, rows[kept]], now, nowhere[rows[kept]], 1)
+        ratios.append(ratio(sums).mean())
+    return np.array(ratios)
+
+
+def over_topics(row: dict, without: np.ndarray, topics: int) -> dict:
+    """A `row` over documents with an interval over topics, too; NaN ends if it cannot be had.
+
+    The grouped jackknife over topics (Tukey 1958): a difference of two ratios that share topics is
+    one number of each group. The distances to the ends of both intervals are added as squares.
+    """
+    G = len(without)
+    deviation = np.sqrt((G - 1) / G * ((without - without.mean()) ** 2).sum())
+    half = stdtrit(G - 1, 0.975) * deviation if G > 1 else np.nan
+    low, high = (row["value"] - row["low"], row["high"] - row["value"])
+    ends = {"low": row["value"] - np.hypot(low, half), "high": row["value"] + np.hypot(high, half)}
+    return row | ends | {"quantity": row["quantity"] + OVER_TOPICS, "n": topics}
