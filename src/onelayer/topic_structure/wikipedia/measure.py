@@ -148,7 +148,7 @@ def measure_attention(
         for quantity, draws in found.items():
             if not all(np.isfinite(one).all() for one in draws):
                 raise OnelayerError(
-                    f"topics.ambiguity: threshold {variant.threshold}, {variant.overlap}: too few "
+                    f"topics: threshold {variant.threshold}, {variant.overlap}: too few "
                     f"pairs of {topics.any(axis=1).sum()} words of {topics.any(axis=0).sum()} "
                     f"topics for {quantity}, its interval and its null; a looser threshold or more "
                     "documents"
