@@ -85,7 +85,7 @@ def probe_topic_structure(
 
     Returns:
         A row for each quantity (and `overlap`, `threshold`): `value`, its 95% interval `low`,
-        `high` over `n` texts or words; and of permuted topics `null` (mean), `z` and others.
+        `high` over `n` texts or words; and of permuted topics `null` (mean) and others.
         `attention_ratio` and `embedding_cosine_ratio` are of pairs of one topic over pairs of two;
         `over_null`, `over_low`, `over_high` are the first over its null. `head_ratio` is of single
         heads, by `layer` and `head`. Embeddings and heads are of the first threshold alone.
