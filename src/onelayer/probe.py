@@ -10,7 +10,7 @@ import resource
 import sys
 import textwrap
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 
@@ -32,15 +32,8 @@ from onelayer.text.models.checkpoints import load_checkpoint, longest_text, rand
 from onelayer.text.models.tokenizer import check_pieces, load_tokenizer, piece_ids
 from onelayer.text.topics.lda import silent
 from onelayer.topic_structure.wikipedia.measure import ATTENTION, EQUAL, as_it_is, measure_attention
-from onelayer.topic_structure.wikipedia.probe import (
-    Progress,
-    Text,
-    embed,
-    encode_texts,
-    probe,
-    sample_articles,
-)
-from onelayer.topic_structure.wikipedia.ratio import Labels, keep_words, label_words, topic_bits
+from onelayer.topic_structure.wikipedia.probe import embed, encode_texts, probe, sample_articles
+from onelayer.topic_structure.wikipedia.ratio import keep_words, label_words, topic_bits
 from onelayer.topic_structure.wikipedia.reading import choose_articles, page, shown_model
 from onelayer.topic_structure.wikipedia.similarity import measure_embeddings
 
@@ -70,7 +63,7 @@ def probe_topic_structure(
     max_tokens: int = 128,
     uncertainty: UncertaintySettings = USUAL,
     batch: int = 1,
-    progress: Progress = silent,
+    progress: Callable = silent,
 ) -> pd.DataFrame:
     """Whether words of one topic attend to each other more, and have more similar embeddings.
 
@@ -109,10 +102,8 @@ def probe_topic_structure(
     return _probe_ways(model, tokenizer, *read, uncertainty, batch, progress).drop(columns="way")
 
 
-def _read(
-    model, tokenizer, texts, kept, vocabulary, max_tokens
-) -> tuple[dict[str, Labels], list[Text]]:
-    """Topics by way, and the texts as the model reads them whatever its weights."""
+def _read(model, tokenizer, texts, kept, vocabulary, max_tokens) -> tuple[dict, list]:
+    """`Labels` by way, and the texts as the model reads them whatever its weights."""
     check_pieces(tokenizer, len(model.get_input_embeddings().weight), "tokenizer")
     pieces = piece_ids(tokenizer, pd.concat(kept.values())["word"].unique())
     labels = {way: label_words(of, vocabulary, pieces) for way, of in kept.items()}
@@ -168,7 +159,7 @@ def compare_checkpoints(
     documents: int = 1000,
     device: str = "auto",
     batch: int = 1,
-    progress: Progress = silent,
+    progress: Callable = silent,
 ) -> str:
     """Probe checkpoints, each beside random weights, with a run's topics: the authors' and ours.
 

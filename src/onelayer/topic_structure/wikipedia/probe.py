@@ -39,7 +39,6 @@ from onelayer.text.models.tokenizer import encode, piece_ids
 from onelayer.text.topics.lda import silent
 from onelayer.topic_structure.wikipedia.ratio import EDGES, meets, over
 
-Progress = Callable[..., Iterable]  # as tqdm's
 # Attention between places, [T, T] of [L, H, T, T]; the paper takes the mean. In float32 its sums
 # err by as much as random models differ.
 POOLED = {
@@ -135,7 +134,7 @@ def probe(
     bits: np.ndarray,
     reference_length: int,
     pooled: Sequence[str] = ("mean",),
-    progress: Progress = silent,
+    progress: Callable = silent,
     batch: int = 1,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The one loop that probes: articles or inputs, any checkpoint, any device.

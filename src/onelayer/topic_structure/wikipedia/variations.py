@@ -10,7 +10,7 @@ pairs of two.
 one way; their released code has another in some places. One choice is changed at a time.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -32,7 +32,7 @@ from onelayer.topic_structure.wikipedia.measure import (
     measure_attention,
     measure_classes,
 )
-from onelayer.topic_structure.wikipedia.probe import Progress, Text, embed, encode_texts, probe
+from onelayer.topic_structure.wikipedia.probe import Text, embed, encode_texts, probe
 from onelayer.topic_structure.wikipedia.ratio import Pairs, label_words, tightest, topic_bits
 from onelayer.topic_structure.wikipedia.similarity import measure_embeddings
 
@@ -47,7 +47,7 @@ def measure_inputs(
     uncertainty: UncertaintySettings,
     seeds: Sequence[int],
     drawn: bool = False,
-    progress: Progress = silent,
+    progress: Callable = silent,
 ) -> pd.DataFrame:
     """Attention ratios of one model on inputs, by which words are paired.
 
@@ -97,7 +97,7 @@ def measure_ways(
     vocabulary: pd.DataFrame,
     settings: AttentionProbeSettings,
     uncertainty: UncertaintySettings,
-    progress: Progress = silent,
+    progress: Callable = silent,
 ) -> pd.DataFrame:
     """Attention and embedding ratios of a checkpoint, by way; one forward pass serves all ways.
 
