@@ -67,17 +67,18 @@ class Draws(NamedTuple):
         return intervals.over_seeds(self.values, *map(float, ends))
 
 
-def resamples(units: int, count: int, *seed: object) -> np.ndarray:
-    """How often each unit is drawn in each bootstrap resample, float64 [R, units]."""
-    drawn = generator(*seed).multinomial(units, np.full(units, 1.0 / units), size=count)
+def resamples(D: int, settings: UncertaintySettings) -> np.ndarray:
+    """How often each document is drawn in each bootstrap resample, float64 [R, D]."""
+    rng = generator("documents", settings.seed)
+    drawn = rng.multinomial(D, np.full(D, 1.0 / D), size=settings.document_resamples)
     return drawn.astype(np.float64)
 
 
 def rows_of(variant: Variant, quantity: str, seeds: Sequence[int], draws: Draws) -> Iterator[dict]:
     """The row over all seeds, then, where there are several, one of each.
 
-    `value`, `low`, `high`, `n`; of the null `null` (mean), `null_low`, `null_high` (95% of it), `z`
-    and `p` (one-sided; of these topics: that others might be fitted is no part of it). Of attention
+    `value`, `low`, `high`, `n`; of the null `null` (mean), `null_low`, `null_high` (95% of it) and
+    `p` (one-sided; of these topics: that others might be fitted is no part of it). Of attention
     also the ratio over each checkpoint's own null, `over_null`, `over_low`, `over_high`, and its
     resamples, `over_replicates` [R], to compare models by.
     """
@@ -87,12 +88,9 @@ def rows_of(variant: Variant, quantity: str, seeds: Sequence[int], draws: Draws)
     for seed, of in chosen.items():
         part = Draws(*(one[..., of] for one in draws[:3]), draws.n)
         (value, low, high), means = part.interval(), part.null.mean(axis=1)
-        centre, spread = means.mean(), means.std(ddof=1)
         least, most = intervals.percentile_interval(means)
-        row = {"value": value, "low": low, "high": high, "n": part.n, "null": centre}
+        row = {"value": value, "low": low, "high": high, "n": part.n, "null": means.mean()}
         row |= {"null_low": least, "null_high": most}
-        varies = spread > ROUNDING * np.abs(means).max()
-        row["z"] = (value - centre) / spread if varies else np.nan
         row["p"] = (1 + (means >= value - ROUNDING * abs(value)).sum()) / (len(means) + 1)
         row = {name: float(number) for name, number in row.items()}
         row = {"seed": seed, **variant._asdict(), "quantity": quantity} | row
@@ -131,14 +129,14 @@ def measure_attention(
     """
     pairs = Pairs.read(rows, weights, labels.words)
     D = len(rows["document"].cat.categories)
-    resampled = resamples(D, settings.document_resamples, "documents", settings.seed)
+    resampled = resamples(D, settings)
     measured, ratios, without = [], {}, {}
 
-    def measure(quantity: str, named: Variant, draws: Draws, without: np.ndarray | None) -> None:
+    def measure(quantity: str, named: Variant, draws: Draws, left: np.ndarray | None) -> None:
         rows = list(rows_of(named, quantity, seeds, draws))
         measured.extend(rows)
-        if without is not None:
-            measured.append(over_topics(rows[0], without, labels.topics.shape[2]))
+        if left is not None:
+            measured.append(over_topics(rows[0], left, labels.topics.shape[2]))
 
     for variant, topics in zip(labels.variants, labels.topics, strict=True):
         among, first = pairs.among(topics.any(axis=1)), variant in labels.first
@@ -149,7 +147,7 @@ def measure_attention(
         for quantity, draws in found.items():
             if not all(np.isfinite(one).all() for one in draws):
                 raise OnelayerError(
-                    f"topics.ambiguity: threshold {variant.threshold}, {variant.overlap}: too few "
+                    f"topics: threshold {variant.threshold}, {variant.overlap}: too few "
                     f"pairs of {topics.any(axis=1).sum()} words of {topics.any(axis=0).sum()} "
                     f"topics for {quantity}, its interval and its null; a looser threshold or more "
                     "documents"
@@ -187,8 +185,7 @@ def measure_classes(
     seeds: Sequence[int],
 ) -> pd.DataFrame:
     """Ratios of pairs whose classes are known: `same`, bool [rows], and draws of it as the null."""
-    D = int(pairs.document.max()) + 1
-    resampled = resamples(D, settings.document_resamples, "documents", settings.seed)
+    resampled = resamples(int(pairs.document.max()) + 1, settings)
     null = np.stack([class_sums(pairs.numbers, one, pairs.distance, B) for one in null])
     found = _ratios(pairs, same, resampled, null)
     rows = [row for name, one in found.items() for row in rows_of(variant, name, seeds, one)]
@@ -256,4 +253,5 @@ def over_topics(row: dict, without: np.ndarray, topics: int) -> dict:
     half = stdtrit(G - 1, 0.975) * deviation if G > 1 else np.nan
     low, high = (row["value"] - row["low"], row["high"] - row["value"])
     ends = {"low": row["value"] - np.hypot(low, half), "high": row["value"] + np.hypot(high, half)}
+    row = {name: of for name, of in row.items() if not name.startswith("over_")}  # of documents
     return row | ends | {"quantity": row["quantity"] + OVER_TOPICS, "n": topics}

@@ -90,7 +90,7 @@ def label_words(kept: pd.DataFrame, vocabulary: pd.DataFrame, known: Collection[
         words_of_topic = member.sum(axis=0)
         if (words_of_topic > 0).sum() < 2 or words_of_topic.max() < 2:
             raise OnelayerError(
-                f"topics.ambiguity: threshold {variant.threshold}, {variant.overlap}: "
+                f"topics: threshold {variant.threshold}, {variant.overlap}: "
                 f"{member.any(axis=1).sum()} of {variant.of(kept)['word'].nunique()} words of the "
                 "topics are one piece in this model's tokenizer; pairs of one topic and of two are "
                 "needed (topics.words.single_piece_in has the topics made of such words)"
