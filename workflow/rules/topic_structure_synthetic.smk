@@ -82,27 +82,47 @@ rule train_two_stages:
         "../../scripts/train_two_stages.py"
 
 
-rule show_topic_theory:
+rule show_topic_gaps:
     input:
-        **rules.solve_topic_theory.output,
+        gaps=rules.solve_topic_theory.output.gaps,
+        grid=rules.solve_topic_theory.output.grid,
+        matrices=rules.solve_topic_theory.output.matrices,
     output:
-        gaps=table("topic_structure/theory_gap"),
-        blocks=figure("topic_structure/topic_blocks"),
-        ratios=table("topic_structure/stage_two_ratio"),
-        ratios_figure=figure("topic_structure/stage_two_ratio"),
+        table=table("topic_structure/theory_gap"),
+        figure=figure("topic_structure/topic_blocks"),
     log:
-        "results/logs/show_topic_theory.log",
+        "results/logs/show_topic_gaps.log",
     localrule: True
     conda:
         "../../envs/onelayer.yaml"
     params:
-        settings=dict(model=dump(synthetic.model), theory=dump(synthetic.theory)),
-        code=code("show_topic_theory"),
-        caption="How much more W_V and E = W_E^T W_E hold of words of one topic, and the optimal ratio of attention to the same topic over that to others.",
+        settings=dict(model=dump(synthetic.model), tau=synthetic.theory.tau),
+        code=code("show_topic_gaps"),
+        caption="How much more W_V and E = W_E^T W_E hold of words of one topic.",
     message:
-        "Tables of the theorems: gaps of W_V and E, and the optimal attention of stage 2"
+        "Table of the gaps of W_V and E, and heat maps"
     script:
-        "../../scripts/show_topic_theory.py"
+        "../../scripts/show_topic_gaps.py"
+
+
+rule show_optimal_attention:
+    input:
+        ratios=rules.solve_topic_theory.output.ratios,
+    output:
+        table=table("topic_structure/stage_two_ratio"),
+        figure=figure("topic_structure/stage_two_ratio"),
+    log:
+        "results/logs/show_optimal_attention.log",
+    localrule: True
+    conda:
+        "../../envs/onelayer.yaml"
+    params:
+        code=code("show_optimal_attention"),
+        caption="The optimal ratio of attention to the same topic over that to others.",
+    message:
+        "Table and figure of the optimal attention of stage 2"
+    script:
+        "../../scripts/show_optimal_attention.py"
 
 
 rule show_attention_by_optimizer:
