@@ -1,4 +1,4 @@
-"""Pretrain a small model with its family's objective."""
+"""Pretrain a small model with its family's objective; a killed training goes on where it was."""
 
 from pathlib import Path
 

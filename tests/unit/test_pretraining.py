@@ -1,5 +1,7 @@
-"""Pretraining: its text, its masks, its inputs, and its budget."""
+"""Pretraining: its text, its masks, its inputs, its budget, and that a kill changes nothing."""
 
+import os
+import signal
 from collections import Counter, defaultdict
 
 import numpy as np
@@ -7,6 +9,7 @@ import pytest
 import torch
 from transformers import AutoModel, AutoTokenizer
 
+from onelayer.ensemble.execution import Checkpoint, Execution
 from onelayer.errors import OnelayerError
 from onelayer.settings.models import (
     InputSettings,
@@ -39,9 +42,10 @@ from tests.tiny_text import SETTINGS, encoded, task
 each_family = pytest.mark.parametrize("family", sorted(OBJECTIVES))
 
 
-def trained(folder, family, **changed):
+def trained(folder, family, path=None, progress=lambda items, **_: items, **changed):
     settings, objective, *texts = task(folder, family, **changed)
-    return objective, train(objective, *texts, settings)
+    execution = Execution(checkpoint=Checkpoint(path, "same", seconds=0), progress=progress)
+    return objective, train(objective, *texts, settings, execution)
 
 
 # Text
@@ -290,6 +294,31 @@ def test_a_generator_of_any_width_has_heads_that_divide_it(width, heads, tmp_pat
     size = SETTINGS.size.model_copy(update={"generator_width": width})
     objective = task(tmp_path, "electra", size=size)[1]
     assert objective.generator.config.num_attention_heads == heads
+
+
+@each_family
+def test_a_killed_training_goes_on_and_ends_with_the_same_bits(family, tmp_path):
+    """The child kills itself with SIGKILL in the middle; nothing of it is left but its file."""
+
+    def dying(batches, **_):
+        for count, batch in enumerate(batches):
+            if count == 7:
+                os.kill(os.getpid(), signal.SIGKILL)
+            yield batch
+
+    def later(batches, **_):
+        assert batches[0].step == 7
+        return batches
+
+    if (child := os.fork()) == 0:
+        trained(tmp_path, family, tmp_path / "state", dying)
+        os._exit(0)
+    assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
+    resumed, history = trained(tmp_path, family, tmp_path / "state", later)
+    whole, expected = trained(tmp_path, family)
+    for one, other in zip(resumed.model.parameters(), whole.model.parameters(), strict=True):
+        assert torch.equal(one, other)
+    assert history.equals(expected)
 
 
 @each_family

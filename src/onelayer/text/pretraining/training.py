@@ -1,7 +1,7 @@
 """The training loop: batches, AdamW by tokens seen, held-out loss.
 
 Nothing depends on how fast the machine is: the budget is in tokens, every random draw derives
-from the seed and the batch's number. A killed training starts anew.
+from the seed and the batch's number, so that a killed training goes on.
 """
 
 from pathlib import Path
@@ -48,7 +48,8 @@ def train(
 ) -> pd.DataFrame:
     """Train a freshly initialised objective until the budget is reached.
 
-    Raises `OnelayerError` at the end if some gradient was infinite or not a number.
+    A training of the same identity goes on from its checkpoint. Raises `OnelayerError` when a state
+    is kept, or at the end, if some gradient was infinite or not a number.
     Returns one row per `quantity` on held-out text at the end: `tokens` seen, `split`, `value`. The
     text and its masks are the same whatever seed, batch and width. `below_unigram` says whether the
     model has learned: how far its loss lies below that of the words' frequencies (nats a word).
@@ -65,22 +66,43 @@ def train(
     adamw = torch.optim.AdamW(groups, settings.learning_rate, **how)
     read = settings.batch_tokens, objective.special, objective.seed
     plan = plan_batches(training_text, settings.tokens, *read)
-    finite = torch.ones((), dtype=torch.bool, device=device)
-    for batch in execution.progress(plan, unit="batch"):
+    done, finite = 0, torch.ones((), dtype=torch.bool, device=device)
+    names, moments = dict(model.named_parameters()), ("step", "exp_avg", "exp_avg_sq")
+
+    def state() -> dict[str, Tensor]:  # all that the rest of the training depends on
+        _refuse_unless(finite)
+        kept = {f"model/{name}": parameter for name, parameter in names.items()}
+        for name, parameter in names.items():
+            kept |= {f"{key}/{name}": moment for key, moment in adamw.state[parameter].items()}
+        return kept
+
+    if kept := execution.checkpoint.read():
+        saved, done = kept
+        for name, parameter in names.items():
+            parameter.data.copy_(saved[f"model/{name}"])
+            of = {key: saved.get(f"{key}/{name}") for key in moments}
+            if of["step"] is not None:  # else no loss depends on the parameter
+                adamw.state[parameter] = {key: one.to(device) for key, one in of.items()}
+    for batch in execution.progress(plan[done:], unit="batch"):
         adamw.zero_grad()
         _losses(objective, training_text, batch, device)["loss"].backward()
-        # Looked at only behind the loop: in it a GPU would be waited for in every batch.
+        # Looked at where a state is kept: in every batch a GPU would be waited for.
         finite &= clip_grad_norm_(parameters, MOST_NORM).isfinite()
         for group in adamw.param_groups:
             group["lr"] = learning_rate(batch.before, settings.tokens, settings.learning_rate)
         adamw.step()
-    if not finite:
-        raise OnelayerError("gradients are not finite any more; lower pretraining.learning_rate")
+        execution.checkpoint.write_if_due(state, batch.step + 1)
+    _refuse_unless(finite)
     read = HELD_OUT_BATCH, objective.special, 0  # whatever the training's seed
     batches = plan_batches(held_out_text, settings.held_out_tokens, *read)
     losses = held_out_losses(objective, held_out_text, batches, device)
     history = pd.DataFrame({"quantity": losses.keys(), "value": losses.values()})
     return history.assign(tokens=plan[-1].after, split="held-out")
+
+
+def _refuse_unless(finite: Tensor) -> None:
+    if not finite:
+        raise OnelayerError("gradients are not finite any more; lower pretraining.learning_rate")
 
 
 def learning_rate(tokens: int, budget: int, highest: float) -> float:
