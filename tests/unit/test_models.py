@@ -1,6 +1,7 @@
 """Checkpoints and tokenizers of every architecture, on tiny models: read, gathered, or refused."""
 
 import json
+import logging
 import pickle
 import shutil
 from functools import partial
@@ -221,15 +222,18 @@ def test_shards_come_from_a_hub_at_a_pinned_commit(bert, target, tmp_path, monke
             gather_checkpoint(repository, target)
 
 
-def test_a_whole_file_goes_before_an_index_beside_it(bert):
+def test_a_whole_file_goes_before_an_index_beside_it_and_the_log_says_so(bert, caplog):
     whole = load_checkpoint(bert).state_dict()
     shutil.copy(bert / "model.safetensors", bert / "kept")
     in_shards(bert)
     (bert / "kept").rename(bert / "model.safetensors")
     (bert / "pytorch_model.bin").write_bytes(b"never read")
     next(bert.glob("model-*")).unlink()  # nor is a missing shard missed
-    found = load_checkpoint(bert).state_dict()
+    with caplog.at_level(logging.INFO, "onelayer"):
+        found = load_checkpoint(bert).state_dict()
     assert torch.equal(*(state["embeddings.word_embeddings.weight"] for state in (whole, found)))
+    assert "weights are read from model.safetensors; left alone: model-" in caplog.text
+    assert "model.safetensors.index.json" in caplog.text and "pytorch_model.bin" in caplog.text
 
 
 class Code:

@@ -7,6 +7,7 @@ probed is found from `config.json` alone, before weights are downloaded.
 
 import contextlib
 import json
+import logging
 import math
 import shutil
 import textwrap
@@ -27,6 +28,8 @@ from onelayer.settings.hub import leads_out
 from onelayer.text.models.tokenizer import check_pieces, existing_folder, load_tokenizer
 from onelayer.text.untrusted import LARGEST, check_growth
 
+log = logging.getLogger("onelayer")
+
 WEIGHTS, INDEX = "model.safetensors", ".index.json"
 # In transformers' order: one file before shards, safetensors before PyTorch's.
 CHOICES = (WEIGHTS, f"{WEIGHTS}{INDEX}", "pytorch_model.bin", f"pytorch_model.bin{INDEX}")
@@ -34,6 +37,7 @@ _OF_WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".h5", ".msgpack"
 
 # Softmax in float32 over a few hundred keys; dropout left on would show rows from .95 to 1.11.
 ROW_SUM_TOLERANCE = 1e-4
+SPARE_WEIGHTS = 10**8  # so many more than the files can hold do no harm
 WORDS_AT_ONCE = 256  # texts of one word; all layers' states of them are held
 FACTORISED = ("albert", "electra")  # whose first hidden state is behind a projection
 MOST_TAKEN = 2 * 10**9  # weights of two layers and the embeddings
@@ -76,13 +80,15 @@ def shards(chosen: Path, source: object) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def check_weight_files(folder: Path, source: object) -> None:
-    """Refuse weights of which a file is missing or broken; headers alone are read."""
+def weight_files(folder: Path, source: object) -> list[Path]:
+    """The files that hold a checkpoint's weights; all are there, and their headers were read."""
     names = {path.name for path in folder.iterdir() if path.is_file()}
     chosen = chosen_weights(names, source)
     files = shards(folder / chosen, source)
     if missing := [name for name in files if name not in names]:
         raise OnelayerError(f"{source}: {missing[0]}, which {chosen} names, is missing")
+    if left := sorted(n for n in names - {chosen, *files} if n.endswith(_OF_WEIGHTS)):
+        log.info("%s: weights are read from %s; left alone: %s", source, chosen, ", ".join(left))
     for name in files:
         path, named = folder / name, f"{name} of {source}"
         try:
@@ -96,6 +102,7 @@ def check_weight_files(folder: Path, source: object) -> None:
                 check_growth(named, path.stat().st_size, unpacked)
         except (SafetensorError, OSError, zipfile.BadZipFile) as error:
             raise OnelayerError(f"{named}: no whole file of weights ({error})") from None
+    return [folder / name for name in files]
 
 
 def load_checkpoint(
@@ -110,7 +117,10 @@ def load_checkpoint(
     folder = existing_folder(folder)
     config = read_config(folder, source)
     source = source or f"folder {folder}"
-    check_weight_files(folder, source)
+    held = sum(path.stat().st_size for path in weight_files(folder, source))
+    if (weights := without_memory(config, source).num_parameters()) > held + SPARE_WEIGHTS:
+        found = f"config.json describes {weights} weights; files of weights: {held} bytes"
+        raise OnelayerError(f"{source}: {found}")
     # Mismatched sizes are refused below, by name.
     how = {"output_loading_info": True, "ignore_mismatched_sizes": True, "dtype": dtype}
     how |= {"local_files_only": True, "trust_remote_code": False, "weights_only": True}
@@ -149,6 +159,12 @@ def read_config(folder: Path, source: object = None) -> PreTrainedConfig:
     if getattr(config, "attention_type", None) == "block_sparse":
         config.attention_type = "original_full"
     return config
+
+
+def without_memory(config: PreTrainedConfig, source: object) -> PreTrainedModel:
+    """The model that a configuration describes, without memory for its weights."""
+    with readable(source), torch.device("meta"):
+        return AutoModel.from_config(config, attn_implementation="eager").eval()
 
 
 def random_model(source: Path, seed: int, **how: object) -> PreTrainedModel:
@@ -328,7 +344,7 @@ def check_folder(path: str | Path) -> None:
     folder = Folder(path)
     folder.files()
     _check_small_files(folder.path, folder)
-    check_weight_files(folder.path, folder)
+    weight_files(folder.path, folder)
 
 
 def _check_small_files(folder: Path, source: object) -> None:
@@ -345,15 +361,8 @@ def check_architecture(folder: Path, source: object) -> None:
     Tried with two layers of random weights, on a text of full length and one of two tokens.
     """
     config = read_config(folder, source)
-    for layers in ("num_hidden_layers", "encoder_layers", "decoder_layers", "num_decoder_layers"):
-        if isinstance(count := getattr(config, layers, None), int) and count > 2:
-            with contextlib.suppress(NotImplementedError, AttributeError, ValueError):
-                setattr(config, layers, 2)  # what counts its layers otherwise is tried whole
-                for field, value in vars(config).items():  # what is said layer by layer
-                    if isinstance(value, list) and len(value) == count:
-                        setattr(config, field, value[:2])
-    with readable(source), torch.device("meta"):  # without memory for its weights
-        outline = AutoModel.from_config(config, attn_implementation="eager").eval()
+    _keep_two_layers(config)
+    outline = without_memory(config, source)
     name, reads = type(outline).__name__, outline.main_input_name
     if reads != "input_ids":
         raise OnelayerError(f"{source}: {name} reads {reads}; the probe needs a model of text")
@@ -372,3 +381,13 @@ def check_architecture(folder: Path, source: object) -> None:
             word_embeddings(model, [5, 6])
     except OnelayerError as error:
         raise OnelayerError(f"{source}: {str(error).removeprefix(f'{source}: ')}") from None
+
+
+def _keep_two_layers(config: PreTrainedConfig) -> None:
+    for name in ("num_hidden_layers", "encoder_layers", "decoder_layers", "num_decoder_layers"):
+        if isinstance(layers := getattr(config, name, None), int) and layers > 2:
+            with contextlib.suppress(NotImplementedError, AttributeError, ValueError):
+                setattr(config, name, 2)  # what counts its layers otherwise is tried whole
+                for one, value in vars(config).items():  # what is said layer by layer
+                    if isinstance(value, list) and len(value) == layers:
+                        setattr(config, one, value[:2])
