@@ -206,7 +206,8 @@ def test_topics_drawn_anew_widen_the_interval_on_both_sides():
         rows[name] = pd.Categorical.from_codes(codes, words)
     documents = [str(place) for place in range(30)]
     rows["document"] = pd.Categorical.from_codes(rng.integers(0, 30, len(first)), documents)
-    table = measure_attention(rows, [rows["mean"]], labels, FEW).set_index("quantity")
+    table = measure_attention(rows, [rows["mean"]], labels, FEW, vary_topics=True)
+    table = table.set_index("quantity")
     plain, over = table.loc[ATTENTION], table.loc[f"{ATTENTION}_over_topics"]
     assert over["value"] == plain["value"] and over["n"] == 6
     assert over["low"] < plain["low"] and over["high"] > plain["high"]

@@ -11,7 +11,7 @@ from onelayer.settings.topics import AmbiguitySettings, LdaSettings, Threshold
 
 Names = Annotated[list[Name], each_once()]
 # The authors' released code names passes; the rest is gensim's default.
-AUTHORS = {"passes": 1, "chunksize": 2000, "decay": 0.5, "offset": 1.0, "alpha": None, "eta": None}
+AUTHORS = {"passes": 1, "chunksize": 2000, "decay": 0.5, "offset": 1.0}
 # Its int(V f) + 1 words a topic, of the V = 100,000 of gensim's script; f: the paper's thresholds.
 AUTHORS_WORDS = [Threshold(count=int(1e5 * f) + 1, beside=f) for f in (0.0005, 0.001, 0.002)]
 

@@ -114,14 +114,15 @@ def measure_attention(
     labels: Labels,
     settings: UncertaintySettings,
     seeds: Sequence[int] = (),
+    vary_topics: bool = False,
 ) -> pd.DataFrame:
     """Attention ratios of one model under every variant, from rows of `probe`.
 
     `weights` of S checkpoints, [rows] each. Returns rows `seed`, `overlap`, `threshold`, `quantity`
     and what `rows_of` adds, of `attention_ratio`; `..._distance_standardised`; at the tightest
     threshold `..._within_documents`; the paper's two directions as differences,
-    `..._tightest_minus_loosest` and `..._disjoint_minus_overlapping`; and of the ratio and these
-    two again, `..._over_topics`, with intervals for topics like these.
+    `..._tightest_minus_loosest` and `..._disjoint_minus_overlapping`; and, to `vary_topics`, the
+    ratio and these two again, `..._over_topics`, with intervals for topics like these.
 
     Raises:
         OnelayerError: a variant has too few pairs of some class.
@@ -151,9 +152,11 @@ def measure_attention(
                     f"topics for {quantity}, its interval and its null; a looser threshold or more "
                     "documents"
                 )
-            if quantity == ATTENTION:
-                ratios[variant], without[variant] = draws, without_topics(among, same, topics)
-            measure(quantity, variant, draws, without[variant] if quantity == ATTENTION else None)
+            left = None
+            if quantity == ATTENTION and vary_topics:
+                left = without[variant] = without_topics(among, same, topics)
+            measure(quantity, variant, draws, left)
+        ratios[variant] = found[ATTENTION]
     # The paper's two directions as differences, from the same resamples of documents.
     overlaps = list(dict.fromkeys(variant.overlap for variant in labels.variants))
     tight, *others = dict.fromkeys(variant.threshold for variant in labels.variants)
@@ -168,7 +171,7 @@ def measure_attention(
     for quantity, named, *ends in apart:
         one, other = (ratios[end] for end in ends)
         less = (of - from_ for of, from_ in zip(one[:3], other[:3], strict=True))
-        left = np.subtract(*(without[end] for end in ends))
+        left = np.subtract(*(without[end] for end in ends)) if vary_topics else None
         measure(quantity, named, Draws(*less, one.n), left)
     return pd.DataFrame(measured)
 
@@ -225,10 +228,11 @@ def without_topics(pairs: Pairs, same: np.ndarray, topics: np.ndarray) -> np.nda
     numbers, nowhere = pairs.numbers, np.zeros(len(same), dtype=np.int64)
     whole = class_sums(numbers, same, nowhere, 1)
     groups, ratios = np.arange(topics.shape[1]) % TOPIC_GROUPS, []
-    for group in np.unique(groups):
-        left = topics & (groups != group)
-        touched = (topics != left).any(axis=1)
-        rows = np.flatnonzero(touched[pairs.first] | touched[pairs.second])
+    of_group = [topics[:, groups == group].any(axis=1) for group in np.unique(groups)]
+    bits = (np.array(of_group).T << np.arange(len(of_group))).sum(axis=1)  # a word's groups
+    bits = bits[pairs.first] | bits[pairs.second]
+    for group in range(len(of_group)):
+        left, rows = topics & (groups != group), np.flatnonzero(bits & 1 << group)
         first, second = pairs.first[rows], pairs.second[rows]
         kept = left.any(axis=1)[first] & left.any(axis=1)[second]
         now = meets(topic_bits(left), first, second)[kept]

@@ -21,8 +21,7 @@ from onelayer.errors import OnelayerError
 from onelayer.seeds import generator
 from onelayer.settings.probe import UncertaintySettings
 from onelayer.settings.topics import AmbiguitySettings
-from onelayer.text.topics.ambiguity import filter_ambiguous_words
-from onelayer.text.topics.lda import read_topics
+from onelayer.text.topics.lda import filter_ambiguous_words, read_topics
 
 # Smallest distance |i - j| of each bin; the last one is open.
 EDGES = np.array([1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 17, 25, 33, 49, 65, 97, 129])
