@@ -37,7 +37,7 @@ include: "workflow/rules/results.smk"
 rule all:
     default_target: True
     input:
-        rules.write_index.output,
+        rules.scoreboard.output,
         rules.read_attention.output,
         rules.sums.output,
     localrule: True

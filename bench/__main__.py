@@ -339,23 +339,23 @@ def topic_model(here: Path, _model: Path, _more: float) -> Iterator[None]:
 
 
 def probe(here: Path, folder: Path, _more: float) -> Iterator[None]:
-    """One of a hundred articles through MiniLM."""
+    """All articles through MiniLM: draw, encode, read, sum pairs."""
     from onelayer.settings.probe import AttentionProbeSettings
     from onelayer.text.corpus.articles import read_column
     from onelayer.text.models.checkpoints import load_checkpoint
     from onelayer.text.models.tokenizer import load_tokenizer, piece_ids
-    from onelayer.text.topics import ambiguity, lda
+    from onelayer.text.topics import lda
     from onelayer.topic_structure.wikipedia import probe, ratio
 
     vocabulary = pd.read_parquet(here / "vocabulary.parquet")
     likely = lda.read_topics(here / "lda.safetensors").word_probability
     top = settings().topics.ambiguity.model_copy(update={"overlaps": ["overlapping"]})
-    kept = ambiguity.filter_ambiguous_words(likely, vocabulary["word"].tolist(), top)
+    kept = lda.filter_ambiguous_words(likely, vocabulary["word"].tolist(), top)
     model, tokenizer = load_checkpoint(folder, "cpu"), load_tokenizer(folder)
     labels = ratio.label_words(kept, vocabulary, piece_ids(tokenizer, kept["word"].unique()))
     yield
     file, how = here / "articles.parquet", {"max_tokens": 128, "seed": 0, "reference_length": 100}
-    how["documents"] = max(2, round(sum(1 for _ in read_column(file)) / 100))
+    how["documents"] = sum(1 for _ in read_column(file))
     drawn = probe.sample_articles(file, AttentionProbeSettings(**how))
     texts = probe.encode_texts(tokenizer, drawn["text"], labels.words, 128)
     bits = ratio.topic_bits(labels.topics[0])

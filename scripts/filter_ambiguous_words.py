@@ -4,8 +4,7 @@ import pandas as pd
 
 from onelayer.job import job
 from onelayer.settings.topics import AmbiguitySettings
-from onelayer.text.topics.ambiguity import filter_ambiguous_words
-from onelayer.text.topics.lda import read_topics
+from onelayer.text.topics.lda import filter_ambiguous_words, read_topics
 
 with job(snakemake) as step:
     words = pd.read_parquet(snakemake.input.vocabulary)["word"].tolist()

@@ -41,7 +41,7 @@ with job(snakemake) as step:
     # The authors' thousands of words are in several topics each: embeddings at the tightest alone.
     of, tight = (uncertainty, params.seeds), theirs.only_first()
     measured = [
-        measure_attention(pairs, as_they_are, theirs, *of).assign(way="authors"),
+        measure_attention(pairs, as_they_are, theirs, *of, vary_topics=True).assign(way="authors"),
         measure_embeddings(vectors, tight, *of).assign(way="authors"),
         measure_attention(pairs, weights, ours, *of).assign(way="ours"),
         measure_embeddings(vectors, ours, *of).assign(way="ours"),

@@ -1,80 +1,19 @@
-"""Theorem 1: time to perfect classification beside the bound; trainings of W; learned scores."""
+"""W alone: trainings of the whole matrix beside the exact flow and the bound; learned scores."""
 
 import numpy as np
 import pandas as pd
 
 from onelayer.decision_lists import readable
 from onelayer.evidence.figures import DIVERGING, MARKERS, MIDDLE, PALETTE, SEQUENTIAL, despine, plt
-from onelayer.evidence.tables import number, tidy
+from onelayer.evidence.tables import tidy
 from onelayer.job import job
 
-TIMES_KEYS = [*readable.SIZES, "delta"]
-TIMES = {"t_star": "t*", "gamma": "γ", "bound": "bound", "t_star_to_bound_ratio": "t* / bound"}
-TIMES |= {"t_star_gamma_log_l": "t* γ log L", "order": "list order"}  # for readers
-TIMES_NOTES = [
-    "Exact: reduced gradient flow from W = 0, V = cP, uniform sequences of n distinct tokens, "
-    "lists of length m; '1 to 4': of unequal length, each length for as many tokens. t*: first "
-    "time at which every sequence is classified strictly right. List order: share of adjacent list "
-    "pairs with W[a_k, a] > W[a_{k+1}, a]. Bound: the paper's 4 m / (log(L) γ), its only number.",
-    readable.GAMMA_AND_DELTA + " δ sets the scale c, and so t*, but not the bound; δ above 1 is no "
-    "probability mass, and left out of the row over all sizes.",
-    "Not uniform: the worst case of a search (onelayer.decision_lists.theorem_1) has {L:g} tokens, "
-    "sequences of {n:g}, lists of up to {m:g}; its t* in units of the bound is {found}. A δ that "
-    "depends on the data is not refuted.",
-]
-
-
-def times_table(solved: pd.DataFrame, counterexample: pd.DataFrame) -> pd.DataFrame:
-    """All sizes together, the counterexample, then a row per size and quantity."""
-    up_to_1 = solved[solved["delta"] <= 1]
-    key = dict.fromkeys(TIMES_KEYS, "all") | {"quantity": "largest_time_to_bound_ratio"}
-    rows = [key | readable.largest_ratio(up_to_1["t_star"], up_to_1["bound"])]
-    for case in counterexample.rename(columns=readable.WORDS).to_dict("records"):
-        key = {name: f"{case[name]:g}" for name in TIMES_KEYS}
-        key["quantity"] = "counterexample_time_to_bound_ratio"
-        rows.append(key | {"value": case["t_star_to_bound_ratio"], "n": 1, "published": 1.0})
-    bounds = solved["bound"].where(solved["delta"] <= 1)
-    sizes = readable.long(solved, TIMES_KEYS, list(TIMES), bounds)
-    return tidy(pd.concat([pd.DataFrame(rows), sizes]), TIMES_KEYS)
-
-
-def draw_times(solved: pd.DataFrame) -> plt.Figure:
-    """t* and the bound against L, a colour per n, at delta = 1."""
-    figure, axis = plt.subplots(figsize=(MIDDLE, 3.2))
-    at_1 = solved[solved["delta"] == 1]
-    equal = at_1.query("shortest == m and t_star > 0")
-    equal = equal[equal.groupby("n")["L"].transform("nunique") > 1]
-    for colour, (n, rows) in zip(PALETTE, equal.groupby("n"), strict=False):
-        over_m = rows.groupby("L")[["t_star", "bound"]].agg(["min", "max"])
-        filled, hatched = {"facecolor": colour}, {"facecolor": "none", "hatch": "////"}
-        for quantity, style in (("t_star", filled), ("bound", hatched)):
-            low, high = over_m[quantity, "min"], over_m[quantity, "max"]
-            axis.fill_between(low.index, low, high, edgecolor=colour, linewidth=1.2, **style)
-        axis.plot([], [], color=colour, linewidth=4, label=f"n = {n}")
-    lengths = "m = {} to {}".format(*solved["m"].agg(["min", "max"]))
-    axis.text(
-        0.02, 0.97, f"hatched: bound\nfilled: t* ({lengths})", va="top", transform=axis.transAxes
-    )
-    axis.set(xscale="log", yscale="log", xlabel="vocabulary L", ylabel="time to perfect")
-    ticks = sorted(solved["L"].unique())[::2]
-    axis.set_xticks(ticks, [str(L) for L in ticks])
-    axis.set_xticks([], minor=True)
-    ratios = at_1["t_star_to_bound_ratio"]
-    text = f"{ratios.notna().sum()} of {len(ratios)} perfect"
-    if ratios.notna().all() and ratios.max() > 0:
-        text = f"\nTheorem 1's bound is at least {np.floor(10 / ratios.max()) / 10:g} times t*"
-    figure.suptitle(f"Uniform sequences, δ = 1: {text}")
-    figure.legend(loc="outside lower center", ncols=3)
-    despine(axis)
-    return figure
-
-
-RUNS_KEYS = [*readable.SIZES, "method", "seed"]
-RUNS = {"t_star": "t*", "median_column_time": "median token", "exact_t_star": "exact t*"}
-RUNS |= {"exact_median_time": "exact median", "time_to_exact_ratio": "ratio", "gamma": "γ"}
-RUNS |= {"bound": "bound", "accuracy": "accuracy", "order": "list order"}
-RUNS |= {"certified": "certified", "steps": "steps"}
-RUNS_NOTES = [
+KEYS = [*readable.SIZES, "method", "seed"]
+SHOWN = {"t_star": "t*", "median_column_time": "median token", "exact_t_star": "exact t*"}
+SHOWN |= {"exact_median_time": "exact median", "time_to_exact_ratio": "ratio", "gamma": "γ"}
+SHOWN |= {"bound": "bound", "accuracy": "accuracy", "order": "list order"}
+SHOWN |= {"certified": "certified", "steps": "steps"}
+NOTES = [
     "'full': population gradient flow over all sequences, by Heun's method. 'descent': stochastic "
     "gradient descent on fresh sequences, time = learning rate × steps. Lists '1 to 4' long: of "
     "unequal length, each length for as many tokens.",
@@ -88,16 +27,16 @@ RUNS_NOTES = [
 ]
 
 
-def runs_table(runs: pd.DataFrame) -> pd.DataFrame:
+def table(runs: pd.DataFrame) -> pd.DataFrame:
     """The slowest run of each method, of equal and of unequal lists; then every run."""
     rows = []
     unequal = runs["shortest"] < runs["m"]
     for (method, of_unequal), group in runs.groupby(["method", unequal], sort=False):
-        key = dict.fromkeys(RUNS_KEYS, "all") | {"method": method}
+        key = dict.fromkeys(KEYS, "all") | {"method": method}
         key["quantity"] = f"time_to_bound_ratio_{method}" + "_unequal_lists" * of_unequal
         rows.append(key | readable.largest_ratio(group["t_star"], group["bound"]))
-    of_runs = readable.long(runs, RUNS_KEYS, list(RUNS), runs["bound"])
-    return tidy(pd.concat([pd.DataFrame(rows), of_runs]), RUNS_KEYS)
+    of_runs = readable.long(runs, KEYS, list(SHOWN), runs["bound"])
+    return tidy(pd.concat([pd.DataFrame(rows), of_runs]), KEYS)
 
 
 def draw_runs(runs: pd.DataFrame, history: pd.DataFrame, followed: pd.DataFrame) -> plt.Figure:
@@ -191,24 +130,14 @@ def draw_order(scores: pd.DataFrame, solved: pd.DataFrame, followed: pd.DataFram
 
 
 with job(snakemake) as step:
-    solved, cases, followed, runs, history, scores = (
-        pd.read_parquet(snakemake.input[name])
-        for name in ("solved", "counterexample", "followed", "runs", "history", "scores")
-    )
-    ratios = zip(cases["t_star_to_bound_ratio"], cases["delta"], strict=True)
-    found = " and ".join(f"{number(ratio)} at δ = {delta:g}" for ratio, delta in ratios)
-    notes = [*TIMES_NOTES[:-1], TIMES_NOTES[-1].format(**cases.iloc[0], found=found)]
-    title = "Decision lists, Theorem 1: time to perfect classification, W only"
-    shown = readable.for_readers(solved, {"delta": "δ"} | TIMES)
-    step.save_table(times_table(solved, cases), "times", title=title, shown=shown, notes=notes)
-    step.save_figure(draw_times(solved), "times_figure")
+    solved, followed, runs, history, scores = map(pd.read_parquet, snakemake.input)
     full, runs["steps"] = runs["method"] == "full", runs["step"].astype(int)
     time = runs["t_star"].where(full, runs["median_column_time"])
     exact = runs["exact_t_star"].where(full, runs["exact_median_time"])
     # 1 where both are perfect from the start
     runs["time_to_exact_ratio"] = np.where(exact > 0, time / exact, time == 0)
     title = "Decision lists: training the full matrix W, V = cP"
-    shown = readable.for_readers(runs, {"method": "method", "seed": "seed"} | RUNS)
-    step.save_table(runs_table(runs), "runs", title=title, shown=shown, notes=RUNS_NOTES)
+    shown = readable.for_readers(runs, {"method": "method", "seed": "seed"} | SHOWN)
+    step.save_table(table(runs), title=title, shown=shown, notes=NOTES)
     step.save_figure(draw_runs(runs, history, followed), "runs_figure")
     step.save_figure(draw_order(scores, solved, followed), "order_figure")

@@ -38,10 +38,9 @@ with job(snakemake) as step:
     corpus = step.settings.pop("corpus")
     settings, given = TopicSettings(**step.settings), snakemake.input
     bag, topics = read_bag(*given.bag), read_topics(given.topics[0])
-    labels = list(read_column(given.articles, "label"))
-    lda, seeds = settings.lda, settings.held_out_seeds
+    labels, lda = list(read_column(given.articles, "label")), settings.lda
     quality, of_topics = measure_quality(bag, topics, labels, lda)
-    held_out = held_out_coherence(bag, lda, seeds, progress=step.progress)
+    held_out = held_out_coherence(bag, lda, settings.held_out_seeds, progress=step.progress)
     quality.loc[len(quality)] = "npmi_held_out", held_out, len(topics.alpha)
 
     words = of_topics[["topic", "word", "probability"]].explode(["word", "probability"])

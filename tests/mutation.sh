@@ -9,7 +9,7 @@ root=$PWD work=${TMPDIR:-/tmp}/onelayer-mutation
 declare -A tests_of=(
   [evidence/verdicts]="tests/unit/test_verdicts.py tests/oracle/test_judgement.py"
   [evidence/intervals]="tests/unit/test_intervals.py tests/oracle/test_intervals.py"
-  [topic_structure/wikipedia/measure]="tests/oracle/test_wikipedia.py"
+  [topic_structure/wikipedia/measure]="tests/oracle/test_wikipedia.py tests/unit/test_wikipedia.py"
   [local_to_global/canonical]="tests/oracle/test_local_to_global.py tests/unit/test_local_to_global.py"
   [local_to_global/integrator]="tests/oracle/test_local_to_global.py tests/unit/test_local_to_global.py"
 )

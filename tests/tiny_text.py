@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from onelayer.settings.models import OneTraining, PretrainingSettings
-from onelayer.text.pretraining.objectives import Objective, new_objective
+from onelayer.text.pretraining.objectives import OBJECTIVES, Objective, new_objective
 from onelayer.text.pretraining.text import (
     Segments,
     build_vocabulary,
@@ -35,7 +35,7 @@ SETTINGS = PretrainingSettings.model_validate(
         },
         "predictable_document_share": 0.5,
         "learning_rate": 2e-2,
-        "tokens": 3000,
+        "tokens": dict.fromkeys(OBJECTIVES, 3000),
         "batch_tokens": 256,
         "held_out_tokens": 512,
     }

@@ -8,7 +8,6 @@ A step that fails leaves no output. What a user can mend (`OnelayerError`) is on
 
 import contextlib
 import ctypes
-import errno
 import functools
 import hashlib
 import importlib
@@ -45,13 +44,13 @@ class Step:
         self.scratch: list[Path] = []
 
     def given(self, param: str) -> io.StringIO:
-        """A file of the repository that the rule hands over as text."""
-        return io.StringIO(self.snakemake.params[param])
+        """A file of the repository that the rule hands over as text, by `repository_file`."""
+        return io.StringIO(self.snakemake.params[param].replace("<\\/", "</"))
 
     def paths(self, output: str) -> list[Path]:
         """Where to write the files of an output; they are moved into place when the step ends."""
         files = self.snakemake.output[output]
-        places = [Path(file) for file in ([files] if isinstance(files, str) else files)]
+        places = map(Path, [files] if isinstance(files, str) else files)
         parts = {place.with_name(f".part-{place.name}"): place for place in places}
         self.parts |= parts
         return list(parts)
@@ -164,23 +163,11 @@ def job(snakemake) -> Iterator[Step]:
     except OnelayerError as error:
         log.error("%s: %s", step.name, error)
         sys.exit(1)
-    except Exception as error:
-        if _disk_full(error):
-            log.error("%s: no space left on device for %s", step.name, snakemake.output[0])
-        else:
-            log.exception("%s failed", step.name)
+    except Exception:
+        log.exception("%s failed", step.name)
         sys.exit(1)
     finally:
         for part in step.parts:
             part.unlink(missing_ok=True)
         for folder in step.scratch:
             shutil.rmtree(folder, ignore_errors=True)
-
-
-def _disk_full(error: BaseException | None) -> bool:
-    while error:
-        # Arrow and safetensors wrap the system's error in types of their own.
-        if getattr(error, "errno", None) == errno.ENOSPC or "No space left" in str(error):
-            return True
-        error = error.__cause__ or error.__context__
-    return False

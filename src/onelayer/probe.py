@@ -25,10 +25,12 @@ from onelayer.errors import OnelayerError
 from onelayer.evidence.tables import interval, tidy, write
 from onelayer.evidence.verdicts import judge
 from onelayer.settings.probe import LONGEST, SHORTEST, AttentionProbeSettings, UncertaintySettings
-from onelayer.settings.topics import AUTHORS_TOPICS, AmbiguitySettings, Threshold
+from onelayer.settings.topic_structure import AUTHORS_WORDS
+from onelayer.settings.topics import AUTHORS_TOPICS, AmbiguitySettings
 from onelayer.text.corpus.articles import words
 from onelayer.text.models.checkpoints import load_checkpoint, longest_text, random_model
 from onelayer.text.models.tokenizer import check_pieces, load_tokenizer, piece_ids
+from onelayer.text.topics.lda import silent
 from onelayer.topic_structure.wikipedia.measure import ATTENTION, EQUAL, as_it_is, measure_attention
 from onelayer.topic_structure.wikipedia.probe import embed, encode_texts, probe, sample_articles
 from onelayer.topic_structure.wikipedia.ratio import keep_words, label_words, topic_bits
@@ -44,19 +46,12 @@ SHOWN = {ATTENTION: "attention", EQUAL: "at equal distance"}
 WEIGHTS = TRAINED, RANDOM = "checkpoint", "random weights"
 WAYS = AUTHORS, OURS = "authors", "ours"  # topics, words a topic, weights; as in the run's tables
 NAMES = {AUTHORS: "the authors' way", OURS: "our way"}
-COUNTS = [Threshold(count=n) for n in (51, 101, 201)]  # words a topic: theirs, int(100,000 f) + 1
 COLUMNS = {  # of the table that is printed
     "attention [95%]": (TRAINED, ATTENTION),
     "equal distance": (TRAINED, EQUAL),
     "random weights": (RANDOM, EQUAL),
 }
 READING = Path(__file__).parents[2] / "workflow/report/reading.html"
-Progress = Callable[..., Iterable]
-
-
-def silent(items: Iterable, **_) -> Iterable:
-    """No progress bar."""
-    return items
 
 
 def probe_topic_structure(
@@ -68,7 +63,7 @@ def probe_topic_structure(
     max_tokens: int = 128,
     uncertainty: UncertaintySettings = USUAL,
     batch: int = 1,
-    progress: Progress = silent,
+    progress: Callable = silent,
 ) -> pd.DataFrame:
     """Whether words of one topic attend to each other more, and have more similar embeddings.
 
@@ -83,7 +78,7 @@ def probe_topic_structure(
 
     Returns:
         A row for each quantity (and `overlap`, `threshold`): `value`, its 95% interval `low`,
-        `high` over `n` texts or words; and of permuted topics `null` (mean), `z` and others.
+        `high` over `n` texts or words; and of permuted topics `null` (mean) and others.
         `attention_ratio` and `embedding_cosine_ratio` are of pairs of one topic over pairs of two;
         `over_null`, `over_low`, `over_high` are the first over its null. `head_ratio` is of single
         heads, by `layer` and `head`. Embeddings and heads are of the first threshold alone.
@@ -103,35 +98,34 @@ def probe_topic_structure(
     counts = pd.Series([word for text in texts for word in words(text)]).value_counts()
     occurrences = counts.reindex(kept["word"].unique(), fill_value=0)
     vocabulary = occurrences.rename_axis("word").reset_index(name="occurrences")
-    how = vocabulary, max_tokens, uncertainty, batch, progress
-    return _probe_ways(model, tokenizer, texts, {OURS: kept}, *how).drop(columns="way")
+    read = _read(model, tokenizer, texts, {OURS: kept}, vocabulary, max_tokens)
+    return _probe_ways(model, tokenizer, *read, uncertainty, batch, progress).drop(columns="way")
 
 
-def _probe_ways(
-    model, tokenizer, texts, kept, vocabulary, max_tokens, uncertainty, batch, progress
-) -> pd.DataFrame:
-    """Rows of `probe_topic_structure` for each `way` in `kept`, of one forward pass a text.
+def _read(model, tokenizer, texts, kept, vocabulary, max_tokens) -> tuple[dict, list]:
+    """`Labels` by way, and the texts as the model reads them whatever its weights."""
+    check_pieces(tokenizer, len(model.get_input_embeddings().weight), "tokenizer")
+    pieces = piece_ids(tokenizer, pd.concat(kept.values())["word"].unique())
+    labels = {way: label_words(of, vocabulary, pieces) for way, of in kept.items()}
+    return labels, encode_texts(tokenizer, texts, labels[OURS].words, max_tokens)
+
+
+def _probe_ways(model, tokenizer, labels, read, uncertainty, batch, progress) -> pd.DataFrame:
+    """Rows of `probe_topic_structure` for each `way` in `labels`, of one forward pass a text.
 
     The authors' way has weights as they are, ours corrects them for length and has single heads.
     """
-    check_pieces(tokenizer, len(model.get_input_embeddings().weight), "tokenizer")
-    pieces = piece_ids(tokenizer, pd.concat(kept.values())["word"].unique())
-    try:
-        labels = {way: label_words(of, vocabulary, pieces) for way, of in kept.items()}
-        ours, tables = labels[OURS], []
-        encoded = encode_texts(tokenizer, texts, ours.words, max_tokens)
-        of = range(len(texts)), ours.words, topic_bits(ours.topics[0]), REFERENCE_LENGTH
-        pairs, heads = probe(model, encoded, *of, progress=progress, batch=batch)
-        vectors = [embed(model, tokenizer, ours.words)]
-        for way, of in labels.items():
-            weight = pairs["mean"].to_numpy()
-            weight = as_it_is(pairs, weight, REFERENCE_LENGTH) if way == AUTHORS else weight
-            tables += [
-                measure_attention(pairs, [weight], of, uncertainty).assign(way=way),
-                measure_embeddings(vectors, of.only_first(), uncertainty).assign(way=way),
-            ]
-    except OnelayerError as error:  # keys of the settings mean nothing here
-        raise OnelayerError(str(error).replace("topics.ambiguity: ", "topics: ")) from None
+    ours, tables = labels[OURS], []
+    of = range(len(read)), ours.words, topic_bits(ours.topics[0]), REFERENCE_LENGTH
+    pairs, heads = probe(model, read, *of, progress=progress, batch=batch)
+    vectors = [embed(model, tokenizer, ours.words)]
+    for way, of in labels.items():
+        weight = pairs["mean"].to_numpy()
+        weight = as_it_is(pairs, weight, REFERENCE_LENGTH) if way == AUTHORS else weight
+        tables += [
+            measure_attention(pairs, [weight], of, uncertainty).assign(way=way),
+            measure_embeddings(vectors, of.only_first(), uncertainty).assign(way=way),
+        ]
     heads = heads.rename(columns={"ratio": "value"})
     heads = heads.assign(quantity=HEAD, way=OURS, **ours.variants[0]._asdict())
     table = pd.concat([*tables, heads], ignore_index=True)
@@ -165,7 +159,7 @@ def compare_checkpoints(
     documents: int = 1000,
     device: str = "auto",
     batch: int = 1,
-    progress: Progress = silent,
+    progress: Callable = silent,
 ) -> str:
     """Probe checkpoints, each beside random weights, with a run's topics: the authors' and ours.
 
@@ -185,7 +179,7 @@ def compare_checkpoints(
         raise OnelayerError(f"{path.parent}: no topics here; snakemake {path}")
     kept = pd.read_parquet(path).query("overlap == @overlap")
     vocabulary = pd.read_parquet(path.with_name("vocabulary.parquet"))
-    how = AmbiguitySettings(overlaps=[overlap], thresholds=COUNTS)
+    how = AmbiguitySettings(overlaps=[overlap], thresholds=AUTHORS_WORDS)
     of_ways = {AUTHORS: keep_words(theirs[0], vocabulary, how), OURS: kept}
     drawn = AttentionProbeSettings(
         documents=documents, max_tokens=MAX_TOKENS, reference_length=REFERENCE_LENGTH, seed=0
@@ -195,17 +189,18 @@ def compare_checkpoints(
     to.mkdir(parents=True, exist_ok=True)
     tables, shown = [], []
     for name, folder in checkpoints.items():
-        tokenizer, dtype = load_tokenizer(folder), "auto"
+        tokenizer = load_tokenizer(folder)
         for weights in WEIGHTS:
             if weights == TRAINED:
-                model = load_checkpoint(folder, device, dtype=dtype)
-                dtype = model.dtype
+                model = load_checkpoint(folder, device, dtype="auto")
+                dtype, most = model.dtype, int(min(MAX_TOKENS, longest_text(model)))
+                read = _read(model, tokenizer, articles["text"], of_ways, vocabulary, most)
             else:
                 how = {"attn_implementation": "eager", "dtype": dtype}
                 model = random_model(folder, seed=0, **how).to(device)
-            title, read = f"{name}, {weights}", int(min(MAX_TOKENS, longest_text(model)))
-            how = vocabulary, read, USUAL, batch, functools.partial(progress, desc=title)
-            found = _probe_ways(model, tokenizer, list(articles["text"]), of_ways, *how)
+            title = f"{name}, {weights}"
+            how = USUAL, batch, functools.partial(progress, desc=title)
+            found = _probe_ways(model, tokenizer, *read, *how)
             tables.append(found.assign(model=name, weights=weights))
             heads = found[found["quantity"] == HEAD].rename(columns={"value": "ratio"})
             shown.append(shown_model(title, model, tokenizer, heads, chosen))

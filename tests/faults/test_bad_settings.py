@@ -66,9 +66,6 @@ def test_a_mistyped_key_is_named_with_the_nearest_known_one():
 def test_values_that_do_not_go_together_name_both_sides():
     with pytest.raises(SystemExit, match=r"max_tokens: 4000; .* at most pretraining\.size"):
         load(changed("probe.attention.max_tokens", 4000))
-    config = changed("local_to_global.transformer.device", "cuda") | {"portable": True}
-    with pytest.raises(SystemExit, match=r"transformer\.device: cuda; a portable run"):
-        load(config)
 
 
 def laid_over(below, above):

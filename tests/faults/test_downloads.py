@@ -291,9 +291,9 @@ def test_a_split_of_a_dataset_arrives_in_order_and_no_code_with_it(hub, tmp_path
     [
         ({"config": "20231101.eng"}, "no config '20231101.eng' (did you mean '20231101.en'?); it"),
         ({"config": None}, "give its config; it has 20231101.en, wikitext"),
-        ({"split": "tran"}, "no split 'tran' (did you mean 'train'?) in config 20231101.en; it"),
+        ({"split": "tran"}, "no split 'tran' (did you mean 'train'?); it"),
         ({"files": ["*.json"]}, "no file of split train fits *.json; it has 20231101.en/train-00"),
-        ({"format": "csv"}, "train-00000-of-00002.parquet: not UTF-8 at byte "),
+        ({"format": "json"}, "train-00000-of-00002.parquet: not UTF-8 at byte "),
     ],
 )
 def test_a_dataset_that_cannot_be_had_is_refused_in_one_line(

@@ -211,6 +211,8 @@ def test_words_are_sampled_from_the_softmax() -> None:
     assert torch.allclose(shares, logits[0].softmax(-1), atol=1e-3)
     impossible = torch.tensor([[-torch.inf, 0.0, -torch.inf]])
     assert sample_words(impossible, torch.zeros(1)).tolist() == [1]
+    diverged = torch.full((1, 4), torch.nan)  # is refused later, and must not crash before
+    assert sample_words(diverged, torch.zeros(1)).tolist() == [3]
 
 
 @pytest.mark.parametrize("family", ["bert", "electra"])

@@ -20,8 +20,8 @@ from onelayer.text.topics.quality import coherence
 
 WORDS = 90
 LDA = LdaSettings(
-    backend="gensim", topics=7, alpha=None, eta=0.3, passes=2, chunksize=20, decay=0.7, offset=10,
-    iterations=50, sweeps=5, seed=3,
+    backend="gensim", topics=7, passes=2, chunksize=20, decay=0.7, offset=10,
+    sweeps=5, seed=3,
 )  # fmt: skip
 
 
@@ -45,18 +45,17 @@ def as_lists(bag: Bag) -> list[list[tuple[int, int]]]:
 def gensim_model(bag: Bag, lda: LdaSettings, documents: list) -> LdaModel:
     """As anybody would call gensim, but on documents in a seeded order."""
     order = generator("document order", lda.seed).permutation(len(documents))
-    alpha, eta = lda.priors
     return LdaModel(
         [documents[place] for place in order],
         id2word=dict(enumerate(bag.vocabulary["word"])),
         num_topics=lda.topics,
-        alpha=alpha,
-        eta=eta,
+        alpha=1 / lda.topics,
+        eta=1 / lda.topics,
         passes=lda.passes,
         chunksize=lda.chunksize,
         decay=lda.decay,
         offset=lda.offset,
-        iterations=lda.iterations,
+        iterations=50,
         dtype=np.float64,
         eval_every=None,
         random_state=lda.seed,

@@ -108,7 +108,6 @@ def test_the_null_is_the_ratio_of_words_with_the_topics_of_others(probed, overla
         nulls.append(same / other)
     row = measured(probed).loc[(overlap, "top 3", ATTENTION)]
     assert row["null"] == pytest.approx(np.mean(nulls), rel=1e-10)
-    assert row["z"] == pytest.approx((row["value"] - np.mean(nulls)) / np.std(nulls, ddof=1))
     reached = sum(null >= row["value"] - 1e-12 for null in nulls)
     assert row["p"] == pytest.approx((1 + reached) / 51)
     assert list(row[["null_low", "null_high"]]) == pytest.approx(np.quantile(nulls, [0.025, 0.975]))
@@ -189,7 +188,7 @@ def test_one_checkpoint_twice_has_the_ratio_of_one(probed):
     assert list(dict.fromkeys(both["seed"])) == [ALL, "3", "7"]
     again = both[both["seed"] == ALL].reset_index(drop=True)
     np.testing.assert_allclose(again["value"], one["value"], rtol=1e-12)
-    np.testing.assert_allclose(again["z"], one["z"], rtol=1e-9)
+    np.testing.assert_allclose(again["null"], one["null"], rtol=1e-12)
 
 
 def test_topics_drawn_anew_widen_the_interval_on_both_sides():
@@ -207,7 +206,8 @@ def test_topics_drawn_anew_widen_the_interval_on_both_sides():
         rows[name] = pd.Categorical.from_codes(codes, words)
     documents = [str(place) for place in range(30)]
     rows["document"] = pd.Categorical.from_codes(rng.integers(0, 30, len(first)), documents)
-    table = measure_attention(rows, [rows["mean"]], labels, FEW).set_index("quantity")
+    table = measure_attention(rows, [rows["mean"]], labels, FEW, vary_topics=True)
+    table = table.set_index("quantity")
     plain, over = table.loc[ATTENTION], table.loc[f"{ATTENTION}_over_topics"]
     assert over["value"] == plain["value"] and over["n"] == 6
     assert over["low"] < plain["low"] and over["high"] > plain["high"]
@@ -235,7 +235,8 @@ def test_the_jackknife_leaves_out_topics_as_a_loop_over_pairs_does(overlap):
                 means[bool(left[a] & left[b])].append(number)
         ratios.append(np.mean(means[True]) / np.mean(means[False]))
     np.testing.assert_allclose(found, ratios, rtol=1e-12)
-    row = over_topics({"quantity": "q", "value": 1, "low": 1, "high": 1}, found, K)
+    row = over_topics({"quantity": "q", "value": 1, "low": 0.6, "high": 1.3}, found, K)
     spread = math.sqrt(sum((one - np.mean(ratios)) ** 2 for one in ratios) * 19 / 20)
-    assert row["high"] - 1 == pytest.approx(scipy.stats.t.ppf(0.975, 19) * spread)
-    assert row["low"] - 1 == pytest.approx(1 - row["high"]) and row["n"] == K
+    half = scipy.stats.t.ppf(0.975, 19) * spread
+    assert row["high"] == pytest.approx(1 + math.hypot(0.3, half))
+    assert row["low"] == pytest.approx(1 - math.hypot(0.4, half)) and row["n"] == K

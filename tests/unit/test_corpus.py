@@ -332,6 +332,7 @@ def test_a_smaller_choice_is_part_of_a_larger_one_however_it_is_made(tmp_path) -
         write_articles(rows, tmp_path / "some", "here", most)
         chosen.append(read_articles(tmp_path / "some"))
         pd.testing.assert_frame_equal(read_articles(tmp_path / "all", most), chosen[-1])
+    assert len(read_articles(tmp_path / "some", 399)) == 399
     small, large = ([int(i) for i in articles["id"]] for articles in chosen)
     assert len(small) == 10 and set(small) < set(large) and small == sorted(small)
     assert max(small) >= 1250  # from anywhere in a corpus, sorted or not

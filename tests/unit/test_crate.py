@@ -1,6 +1,8 @@
 """The crate of a run: valid, whole, and with the sums of its files."""
 
 import io
+import json
+import os
 import subprocess
 import zipfile
 
@@ -32,6 +34,7 @@ def unpacked(tmp_path):
     for name in ("tables/p/a b.csv", "figures/p/f.png", "index.md", "settings.yaml"):
         (results / name).parent.mkdir(parents=True, exist_ok=True)
         (results / name).write_text(name)
+    os.utime(results / "index.md", (0, 0))
     said = crate(results)
     assert said.startswith(f"{tmp_path}/results.crate.zip: 4 files of the run")
     with zipfile.ZipFile(tmp_path / "results.crate.zip") as archive:
@@ -60,4 +63,11 @@ def test_the_crate_is_a_valid_workflow_run_crate(unpacked, tmp_path):
 def test_the_crate_holds_code_and_results_with_their_sums(unpacked):
     for name in ("Snakefile", "config.yaml", "scripts/scoreboard.py", "results/tables/p/a b.csv"):
         assert (unpacked / name).is_file()
+    assert not [*unpacked.rglob("__pycache__")]
+    [about] = [
+        one
+        for one in json.loads((unpacked / "ro-crate-metadata.json").read_text())["@graph"]
+        if one["@id"] == "#run"
+    ]
+    assert about["startTime"] == "1970-01-01T00:00:00+00:00" < about["endTime"]
     subprocess.run(["sha256sum", "--check", "--quiet", "SHA256SUMS"], cwd=unpacked, check=True)

@@ -154,6 +154,7 @@ def test_a_killed_training_goes_on_to_the_same_bytes(tmp_path):
     assert torch.equal(resumed.parameters["W"], whole.parameters["W"])
     assert torch.equal(resumed.observed["W"], whole.observed["W"])
     assert torch.equal(resumed.losses, whole.losses)
+    assert [path.name for path in tmp_path.iterdir()] == ["state"]  # written whole, then moved
     # Another training does not go on from it.
     seen.clear()
     execution = Execution(checkpoint=Checkpoint(kept.path, "that", seconds=0), progress=watched)
@@ -175,6 +176,13 @@ def test_random_numbers_belong_to_run_use_and_step():
 def test_a_seed_depends_on_where_its_parts_end_and_is_the_same_for_ever():
     assert stable_seed("a", "b") != stable_seed("ab") != stable_seed("a", "", "b")
     assert stable_seed("bootstrap", 0) == SEED_OF_BOOTSTRAP
+
+
+def test_uniform_numbers_are_the_first_bits_of_words_that_are_the_same_for_ever():
+    random = RunRandom([3])
+    words = random.words(4, use="a")[0].tolist()
+    assert words[0] == -3627069737881286433
+    assert random.uniform(4, use="a")[0].tolist() == [(w % 2**64 >> 40) / 2**24 for w in words]
 
 
 def test_draws_have_their_distributions():

@@ -1,10 +1,9 @@
 """Checkpoints and tokenizers of every architecture, on tiny models: read, gathered, or refused."""
 
 import json
-import logging
 import pickle
 import shutil
-from pathlib import Path
+from functools import partial
 
 import pydantic
 import pytest
@@ -28,6 +27,7 @@ from onelayer.text.models.checkpoints import (
     word_embeddings,
 )
 from onelayer.text.models.tokenizer import encode, load_tokenizer
+from tests.conftest import snakemake
 from tests.servers import COMMIT, Hub, become_a_client, serve
 from tests.tiny_models import CAUSAL, ENCODERS, FAMILIES, OLD_NAMES, PIECES, edit_config, save_tiny
 
@@ -67,6 +67,7 @@ def target(tmp_path):
 
 def test_rows_of_attention_sum_to_one_and_causal_models_look_back(tiny):
     name, folder = tiny
+    check_architecture(folder, "folder x")  # sees it in the configuration alone
     model, ids = load_checkpoint(folder), encode(load_tokenizer(folder), TEXT, 32).ids
     attention = forward(model, ids)
     assert attention.shape == (2, 2, len(ids), len(ids))
@@ -100,7 +101,7 @@ def test_no_longer_text_is_read_than_there_are_positions_for(tiny):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_published_checkpoint_loads_with_its_own_weights(family, tmp_path):
+def test_a_published_checkpoint_has_its_own_weights_and_its_readers_attention(family, tmp_path):
     folder = save_tiny(family, tmp_path / "tiny", published=True)
     own, stored = load_checkpoint(folder).state_dict(), load_file(folder / "model.safetensors")
     prefix, read = "" if family == "bart" else f"{family}.", 0
@@ -112,11 +113,6 @@ def test_a_published_checkpoint_loads_with_its_own_weights(family, tmp_path):
             read += weights.numel()
     free = [n for n in own if n.startswith("pooler.") or n.endswith("coder.embed_tokens.weight")]
     assert read >= sum(w.numel() for w in own.values()) - sum(own[n].numel() for n in free)
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_attention_is_that_of_the_reader_alone(family, tmp_path):
-    folder = save_tiny(family, tmp_path / "tiny", published=True)
     whole = AutoModel.from_pretrained(folder, attn_implementation="eager").eval()
     with torch.no_grad():
         output = whole(torch.tensor([IDS]), output_attentions=True)
@@ -155,7 +151,7 @@ def test_hidden_states_that_begin_behind_a_layer_are_refused(tmp_path):
         word_embeddings(model, IDS)
 
 
-def in_shards(folder: Path) -> dict[str, torch.Tensor]:
+def in_shards(folder):
     """Cut a checkpoint's weights into three shards as `save_pretrained` does; the whole weights."""
     weights = load_file(folder / "model.safetensors")
     AutoModel.from_pretrained(folder).save_pretrained(folder, max_shard_size="8KB")
@@ -164,25 +160,23 @@ def in_shards(folder: Path) -> dict[str, torch.Tensor]:
     return weights
 
 
-def as_pickle(folder: Path, shards: int = 1) -> None:
-    weights = list(load_file(folder / "model.safetensors").items())
+def as_pickle(folder):
+    torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
     (folder / "model.safetensors").unlink()
-    if shards == 1:
-        torch.save(dict(weights), folder / "pytorch_model.bin")
-        return
-    parts = {f"pytorch_model-{n}.bin": dict(weights[n::shards]) for n in range(shards)}
-    for name, part in parts.items():
-        torch.save(part, folder / name)
-    weight_map = {key: name for name, part in parts.items() for key in part}
+
+
+def in_shards_of_pickle(folder):
+    weights, weight_map = load_file(folder / "model.safetensors"), {}
+    (folder / "model.safetensors").unlink()
+    for n in range(3):
+        part = dict(list(weights.items())[n::3])
+        torch.save(part, folder / f"pytorch_model-{n}.bin")
+        weight_map |= dict.fromkeys(part, f"pytorch_model-{n}.bin")
     index = {"metadata": {}, "weight_map": weight_map}
     (folder / "pytorch_model.bin.index.json").write_text(json.dumps(index))
 
 
-LAYOUTS = {
-    "shards": in_shards,
-    "pickle": as_pickle,
-    "shards of pickle": lambda folder: as_pickle(folder, 3),
-}
+LAYOUTS = {"shards": in_shards, "pickle": as_pickle, "shards of pickle": in_shards_of_pickle}
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -205,13 +199,9 @@ def test_a_missing_shard_is_named_before_anything_is_loaded(layout, bert, target
     shard = sorted(bert.glob("*model-*"))[-1]
     shard.unlink()
     monkeypatch.setattr(torch, "load", None)
-    message = rf"folder .*bert.*{shard.name}.*"
-    with pytest.raises(OnelayerError, match=message + "names, is missing$"):
-        load_checkpoint(bert)
-    with pytest.raises(OnelayerError, match=message):
-        check_folder(str(bert))
-    with pytest.raises(OnelayerError, match=message):
-        gather_checkpoint(Folder(bert), target)
+    for read in (load_checkpoint, check_folder, lambda b: gather_checkpoint(Folder(b), target)):
+        with pytest.raises(OnelayerError, match=rf"folder .*bert.*{shard.name}"):
+            read(bert)
 
 
 def test_shards_come_from_a_hub_at_a_pinned_commit(bert, target, tmp_path, monkeypatch):
@@ -231,18 +221,15 @@ def test_shards_come_from_a_hub_at_a_pinned_commit(bert, target, tmp_path, monke
             gather_checkpoint(repository, target)
 
 
-def test_a_whole_file_goes_before_an_index_beside_it_and_the_log_says_so(bert, caplog):
+def test_a_whole_file_goes_before_an_index_beside_it(bert):
     whole = load_checkpoint(bert).state_dict()
     shutil.copy(bert / "model.safetensors", bert / "kept")
     in_shards(bert)
     (bert / "kept").rename(bert / "model.safetensors")
     (bert / "pytorch_model.bin").write_bytes(b"never read")
     next(bert.glob("model-*")).unlink()  # nor is a missing shard missed
-    with caplog.at_level(logging.INFO, "onelayer"):
-        found = load_checkpoint(bert).state_dict()
+    found = load_checkpoint(bert).state_dict()
     assert torch.equal(*(state["embeddings.word_embeddings.weight"] for state in (whole, found)))
-    assert "weights are read from model.safetensors; left alone: model-" in caplog.text
-    assert "model.safetensors.index.json" in caplog.text and "pytorch_model.bin" in caplog.text
 
 
 class Code:
@@ -254,31 +241,25 @@ class Code:
 def test_a_pickle_of_more_than_tensors_is_refused_and_not_run(held, bert, target, capsys):
     (bert / "model.safetensors").unlink()
     (bert / "pytorch_model.bin").write_bytes(pickle.dumps(held, protocol=2))
-    for read in (lambda: gather_checkpoint(Folder(bert), target), lambda: load_checkpoint(bert)):
+    for read in (load_checkpoint, lambda b: gather_checkpoint(Folder(b), target)):
         with pytest.raises(OnelayerError, match=r"^folder .*bert: ") as refused:
-            read()
+            read(bert)
         assert "\n" not in str(refused.value) and len(str(refused.value)) < 600
     assert capsys.readouterr().out == ""
 
 
-def rewritten(change):
-    def spoil(folder):
-        weights = load_file(folder / "model.safetensors")
-        save_file(change(weights), folder / "model.safetensors", metadata={"format": "pt"})
+def rewrite(folder, change):
+    weights = change(load_file(folder / "model.safetensors"))
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
 
-    return spoil
+
+def link(folder, name):
+    shutil.move(folder / name, folder.parent / "outside")
+    (folder / name).symlink_to(folder.parent / "outside")
 
 
 def holding(name, content):
     return lambda folder: (folder / name).write_bytes(content)
-
-
-def linked(name):
-    def spoil(folder):
-        shutil.move(folder / name, folder.parent / "outside")
-        (folder / name).symlink_to(folder.parent / "outside")
-
-    return spoil
 
 
 SPOILED = {
@@ -303,12 +284,12 @@ SPOILED = {
         "weights in two layers",
     ),
     "missing": (
-        rewritten(lambda w: {n: t for n, t in w.items() if "layer.1.output" not in n}),
+        lambda f: rewrite(f, lambda w: {n: w[n] for n in w if "layer.1.output" not in n}),
         "weights are missing",
     ),
-    "other shape": (rewritten(lambda w: {n: t[None] for n, t in w.items()}), "shape .1, "),
-    "not finite": (rewritten(lambda w: {n: t / 0 for n, t in w.items()}), "NaN or infinite"),
-    **{f"link {name}": (linked(name), f"{name} is a link out of it") for name in FILES},
+    "other shape": (lambda f: rewrite(f, lambda w: {n: w[n][None] for n in w}), "shape .1, "),
+    "not finite": (lambda f: rewrite(f, lambda w: {n: w[n] / 0 for n in w}), "NaN or infinite"),
+    **{f"link {n}": (partial(link, name=n), f"{n} is a link out of it") for n in FILES},
 }
 
 
@@ -334,10 +315,7 @@ def test_a_snapshot_of_the_hubs_cache_is_no_link_out_of_its_folder(bert, tmp_pat
 
 
 SMALL = {"hidden_size": 32, "num_attention_heads": 4, "intermediate_size": 64, "vocab_size": 99}
-
-
-def test_what_can_be_probed_is_seen_in_the_configuration_alone(tiny):
-    check_architecture(tiny[1], "folder x")
+LONGFORMER = SMALL | {"attention_window": [512] * 12}
 
 
 @pytest.mark.parametrize(
@@ -360,8 +338,8 @@ def test_other_architectures_with_full_attention_can_be_probed(name, shape, tmp_
     [
         (
             "longformer",
-            SMALL | {"attention_window": [512] * 12},
-            r"LongformerModel returned attention weights \[1, 4, 510, 513\]",
+            LONGFORMER,
+            r"LongformerModel returned .* \[1, 4, 510, 513\]",
         ),
         ("mamba", {"hidden_size": 32, "vocab_size": 99}, "MambaModel returned .* 0 of 2 layers"),
         ("fnet", SMALL, "FNetModel returned attention weights for 0 of 2 layers"),
@@ -375,18 +353,25 @@ def test_what_cannot_be_probed_is_seen_in_the_configuration_alone(name, shape, m
     assert "\n" not in str(refused.value)
 
 
+def test_a_folder_that_cannot_be_probed_ends_snakemake_in_one_line_before_the_first_job(tmp_path):
+    AutoConfig.for_model("longformer", **LONGFORMER).save_pretrained(tmp_path)
+    overlay = tmp_path / "overlay.yaml"
+    overlay.write_text(f"models: {{long: {{source: local, local: {{path: {tmp_path}}}}}}}")
+    done = snakemake("--directory", tmp_path, "--configfile", overlay, "--dry-run")
+    assert done.returncode != 0 and not (tmp_path / "results").exists()
+    (line,) = [line for line in done.stdout.splitlines() if tmp_path.name in line]
+    expected = f"config: models.long.local.path: folder {tmp_path}: LongformerModel returned"
+    assert line.startswith(expected) and "Traceback" not in done.stdout
+
+
 def test_of_a_large_model_no_weights_are_made_to_see_what_can_be_probed(tmp_path, monkeypatch):
     wide = SMALL | {"vocab_size": 10**7}  # 1.3 GB
     AutoConfig.for_model("bert", **wide).save_pretrained(tmp_path)
-    made, build = [], AutoModel.from_config
-
-    def from_config(*args, **kwargs):
-        made.append(torch.get_default_device())
-        return build(*args, **kwargs)
-
-    monkeypatch.setattr(AutoModel, "from_config", from_config)
+    build, devices = AutoModel.from_config, []
+    note = lambda *a, **k: devices.append(torch.get_default_device()) or build(*a, **k)  # noqa: E731
+    monkeypatch.setattr(AutoModel, "from_config", note)
     check_architecture(tmp_path, "folder x")
-    assert made == [torch.device("meta")]
+    assert devices == [torch.device("meta")]
     AutoConfig.for_model("fnet", **wide).save_pretrained(tmp_path)
     with pytest.raises(OnelayerError, match="attention weights for 0 of 2 layers"):
         check_architecture(tmp_path, "folder x")

@@ -1,4 +1,4 @@
-"""The scripts that write the scoreboard, the findings and the index."""
+"""The script that writes the scoreboard, the findings and the index."""
 
 import runpy
 from pathlib import Path
@@ -20,11 +20,6 @@ class Files(Named):
     __getattr__ = Named.__getitem__
 
 
-def run(script, **files):
-    snakemake = SimpleNamespace(rule=script, wildcards=[], log=["log"], config={}, **files)
-    runpy.run_path(str(ROOT / f"scripts/{script}.py"), {"snakemake": snakemake})
-
-
 @pytest.fixture
 def results(tmp_path, monkeypatch):
     """A run of one table, two claims and a control, with its scoreboard."""
@@ -44,12 +39,21 @@ def results(tmp_path, monkeypatch):
         claim | {"claim": "is 1 on a stand-in"} | stand_in,
         claim | {"claim": "is next to nothing"} | control,
     ]
-    run(
-        "scoreboard",
-        input=[f"{place}.csv"],
-        output=Files(table=BOARD, figure=FIGURE, findings="results/findings.md"),
-        params=Files(claims=claims),
-    )
+    pages = {"findings": "results/findings.md", "index": "results/index.md"}
+    pages |= {"summary": "results/summary.txt", "settings": "results/settings.yaml"}
+    snakemake = SimpleNamespace(
+        rule="scoreboard", wildcards=[], log=["log"], config={},
+        input=Files(tables=[f"{place}.csv"]),
+        output=Files(table=BOARD, figure=FIGURE, **pages),
+        params=Files(
+            claims=claims,
+            shown=[["What it shows.", f"{place}.csv"]],
+            settings={"portable": False, "threads": 1},
+            credits=["Articles by people, CC BY-SA"],
+            caption="The score.",
+        ),
+    )  # fmt: skip
+    runpy.run_path(str(ROOT / "scripts/scoreboard.py"), {"snakemake": snakemake})
     return tmp_path / "results"
 
 
@@ -65,23 +69,6 @@ def test_findings_have_a_line_a_claim_with_a_link_to_its_table(results):
 
 
 def test_index_shows_figure_and_table_with_the_caption_of_their_rule(results):
-    run(
-        "write_index",
-        input=Files(board=BOARD[0]),
-        output=Files(
-            index="results/index.md",
-            summary="results/summary.txt",
-            settings="results/settings.yaml",
-        ),
-        params=Files(
-            shown=[
-                ["What it shows.", "results/tables/scan_snap/t.csv"],
-                ["The score.", BOARD[0], FIGURE[1]],
-            ],
-            settings={"portable": False, "threads": 1},
-            credits=["Articles by people, CC BY-SA"],
-        ),
-    )
     index = (results / "index.md").read_text("utf-8")
     assert "(tables/scan_snap/t.md)" in index and "What it shows." in index
     assert 'src="figures/all_papers/scoreboard.png"' in index

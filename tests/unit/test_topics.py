@@ -11,11 +11,11 @@ import scipy.sparse
 
 from onelayer.errors import OnelayerError
 from onelayer.settings.topics import AmbiguitySettings, LdaSettings, Threshold, WordSettings
-from onelayer.text.topics.ambiguity import filter_ambiguous_words
 from onelayer.text.topics.bag import Bag, count_words, read_bag, write_bag
 from onelayer.text.topics.lda import (
     Topics,
     document_topics,
+    filter_ambiguous_words,
     fit_topics,
     read_topics,
     top_words,
@@ -36,8 +36,8 @@ BACKENDS = ["gensim", "tomotopy"]
 
 
 def lda(**changed: object) -> LdaSettings:
-    ours = dict(backend="gensim", topics=2, alpha=None, eta=None, passes=3, chunksize=50)  # noqa: C408
-    more = dict(decay=0.7, offset=10, iterations=50, sweeps=30, seed=0)  # noqa: C408
+    ours = dict(backend="gensim", topics=2, passes=3, chunksize=50)  # noqa: C408
+    more = dict(decay=0.7, offset=10, sweeps=30, seed=0)  # noqa: C408
     return LdaSettings(**ours | more | changed)
 
 
@@ -58,10 +58,17 @@ def test_a_bag_of_words_reads_back(tmp_path) -> None:
     assert (back.counts != bag.counts).nnz == 0
 
 
+def test_the_most_used_words_stay_that_are_in_enough_articles() -> None:
+    texts = ["common rare twice", "common also twice", "common also other", "common also"]
+    for most, kept in ((None, ["common", "twice"]), (1, ["common"])):
+        bag = count_words(texts, LOOSE.model_copy(update={"max_words": most}))
+        assert bag.vocabulary["word"].tolist() == kept
+
+
 @pytest.mark.parametrize(
     ("known", "settings", "message"),
     [
-        (lambda word: False, LOOSE, "no word is one piece in every tokenizer"),
+        (lambda word: False, LOOSE, "is one piece in every tokenizer"),
         (lambda word: True, LOOSE.model_copy(update={"min_documents": 99}), "no word of 40 artic"),
     ],
 )
@@ -117,17 +124,16 @@ def test_documents_without_a_word_of_the_vocabulary_have_no_topic() -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_both_backends_take_their_priors_from_the_settings(backend) -> None:
+def test_both_backends_have_priors_of_one_over_the_topics(backend) -> None:
     bag = count_words(planted(40)[0], LOOSE)
-    for changed, alpha, eta in (({}, 0.25, 0.25), ({"alpha": 0.3, "eta": 0.01}, 0.3, 0.01)):
-        topics = fit_topics(bag, lda(backend=backend, topics=4, passes=1, **changed))
-        assert topics.alpha == pytest.approx(np.full(4, alpha))
-        assert topics.eta == pytest.approx(np.full(20, eta))
+    topics = fit_topics(bag, lda(backend=backend, topics=4, passes=1))
+    assert topics.alpha == pytest.approx(np.full(4, 0.25))
+    assert topics.eta == pytest.approx(np.full(20, 0.25))
 
 
 def test_a_gibbs_sample_gives_each_word_of_the_corpus_a_topic_and_keeps_its_priors() -> None:
     bag = count_words(planted(40)[0], LOOSE)
-    topics = fit_topics(bag, lda(backend="tomotopy", topics=3, sweeps=12, eta=0.01))
+    topics = fit_topics(bag, lda(backend="tomotopy", topics=3, sweeps=12))
     assigned = topics.dirichlet - topics.eta
     assert assigned == pytest.approx(np.rint(assigned), abs=1e-9)
     assert assigned.sum(axis=0) == pytest.approx(bag.counts.toarray().sum(axis=0))
@@ -143,8 +149,6 @@ def test_what_cannot_be_fitted_is_said_in_one_line() -> None:
     bag = count_words(planted(40)[0], LOOSE)
     with pytest.raises(OnelayerError, match="tf-idf needs gensim"):
         fit_topics(bag, lda(backend="tomotopy"), "tf-idf")
-    with pytest.raises(OnelayerError, match="the bag of words is empty"):
-        fit_topics(Bag(bag.vocabulary, scipy.sparse.csr_matrix((40, 20), dtype=np.int32)), lda())
 
 
 def test_progress_counts_the_documents_of_all_passes() -> None:

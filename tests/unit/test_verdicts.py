@@ -132,6 +132,7 @@ def test_holm_multiplies_the_smallest_most_and_skips_what_is_no_test():
     assert found[[0, 2, 3]] == pytest.approx([0.03, 0.06, 0.06])
     assert isnan(found[1])
     assert np.isnan(holm([nan])).all()
+    assert holm([0.6, 0.7]).tolist() == [1, 1]  # no p is above 1
 
 
 def test_p_is_a_twentieth_where_the_interval_ends_at_what_is_excluded():
@@ -148,6 +149,7 @@ def test_p_is_a_twentieth_where_the_interval_ends_at_what_is_excluded():
     assert p_value(row(-2, -3, -1), matters, "opposite") == pytest.approx(0.05)
     effect_claim = {"rule": "effect", "published": 10}
     assert p_value(row(0, -1, 1), effect_claim, "negligible") == pytest.approx(0.05)
+    assert p_value(row(2, 0, 4), effect_claim, "undecided") == pytest.approx(0.05)
     assert isnan(p_value(row(1), direction, "undecided"))
     assert isnan(p_value(row(1, 0, 2), {"rule": "bound", "published": 3}, "reproduced"))
     assert isnan(p_value(None, direction, "not run"))

@@ -1,6 +1,8 @@
 """One whole small run: its numbers are what they were, all is there, and nothing is made twice."""
 
+import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -37,6 +39,21 @@ def test_no_figure_is_empty(golden_run):
     for figure in figures:
         assert figure.stat().st_size > 5000, figure
         assert figure.with_suffix(".pdf").stat().st_size > 3000, figure
+
+
+def test_the_report_holds_every_figure_and_opens_on_the_scoreboard(golden_run, tmp_path):
+    done = snakemake(*golden_arguments(golden_run), "--report", str(tmp_path / "report.html"))
+    assert done.returncode == 0, done.stdout[-4000:]
+    html = (tmp_path / "report.html").read_text("utf-8")
+    [start] = re.finditer(r"var results = (?=\{\"results/)", html)
+    shown, end = json.JSONDecoder().raw_decode(html, start.end())
+    assert "</script" not in html[start.end() : end]  # a browser would read no further
+    figures = {str(f.relative_to(golden_run)) for f in golden_run.glob("results/figures/*/*.png")}
+    assert set(shown) == figures | {"results/reading.html"}
+    assert all(one["caption"] for one in shown.values())
+    [board] = re.findall(r"var workflow_desc = .*<img .*results\['(.*?)'\]\.data_uri", html)
+    assert shown[board]["data_uri"].startswith("data:image/png")
+    assert (golden_run / "results/reading.html").read_text("utf-8").count("</script>") == 2
 
 
 def test_a_second_run_makes_nothing(golden_run):

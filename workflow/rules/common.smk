@@ -37,7 +37,9 @@ def code(script):
 def repository_file(name):
     """A file below workflow/ as text for `params`; as an input its path would differ by clone."""
     text = Path(workflow.basedir, "workflow", name).read_text(encoding="utf-8")
-    return lambda wildcards: text  # in a plain text Snakemake takes braces for wildcards
+    # A closing tag would end the script in which Snakemake's report holds all params; a plain text
+    # would have its braces taken for wildcards.
+    return lambda wildcards: text.replace("</", "<\\/")
 
 
 def gpus(block):

@@ -10,19 +10,17 @@ training_of = lambda m, seed: settings.pretraining.training(m.family, int(seed),
 local = {n: Path(m.local.path) for n, m in settings.models.items() if m.source == "local"}
 pattern = lambda names: "|".join(map(re.escape, names)) or "(?!)"
 from_ = lambda *sources: pattern(n for n, m in settings.models.items() if m.source in sources)
-
-# What cannot be probed is refused before anything is downloaded or fitted. Where nothing is new
-# nothing is imported: torch takes seconds.
 new = [name for name in local if not os.path.exists(f"results/models/{name}/config.json")]
-if new and workflow.is_main_process:
-    from onelayer.errors import OnelayerError
-    from onelayer.text.models.checkpoints import check_folder
 
-    for fresh in new:
-        try:
-            check_folder(local[fresh])
-        except OnelayerError as error:
-            sys.exit(f"config: models.{fresh}.local.path: {error}")
+# A new folder that cannot be probed is refused before anything is downloaded or fitted.
+for name in new if workflow.is_main_process else ():
+    from onelayer.errors import OnelayerError
+    from onelayer.text.models.checkpoints import check_folder  # torch takes seconds
+
+    try:
+        check_folder(local[name])
+    except OnelayerError as error:
+        sys.exit(f"config: models.{name}.local.path: {error}")
 
 
 wildcard_constraints:
@@ -36,11 +34,7 @@ wildcard_constraints:
 rule fetch_model:
     input:
         # Of a folder what is there; the step says what is missing.
-        lambda w: [
-            str(path)
-            for path in sorted(local.get(w.fetched, Path(os.devnull)).expanduser().glob("*"))
-            if path.suffix in (".json", ".safetensors", ".bin")
-        ],
+        lambda w: sorted(map(str, local.get(w.fetched, Path(os.devnull)).expanduser().glob("*.*"))),
     output:
         model=multiext("results/models/{fetched}/", *CHECKPOINT),
     log:
@@ -71,6 +65,8 @@ rule init_random_model:
         **{f"seed_{n}": multiext(f"results/models/{{drawn}}-{n}/", *CHECKPOINT) for n in draws},
     log:
         "results/logs/init_random_model/{drawn}.log",
+    benchmark:
+        "results/benchmarks/init_random_model/{drawn}.tsv"
     priority: 3
     conda:
         "../../envs/onelayer.yaml"
@@ -95,6 +91,8 @@ rule encode_articles:
         tokenizer=multiext(f"{encoded}/", *TOKENIZER),
     log:
         "results/logs/encode_articles.log",
+    benchmark:
+        "results/benchmarks/encode_articles.tsv"
     priority: 2
     conda:
         "../../envs/onelayer.yaml"
@@ -121,6 +119,8 @@ rule mix_articles:
         mixed="results/pretraining/inputs/{mixed}.arrow",
     log:
         "results/logs/mix_articles/{mixed}.log",
+    benchmark:
+        "results/benchmarks/mix_articles/{mixed}.tsv"
     priority: 2
     conda:
         "../../envs/onelayer.yaml"

@@ -37,11 +37,15 @@ rule sums:
 
 rule scoreboard:
     input:
-        sorted({f"results/tables/{claim['table']}.csv" for claim in CLAIMS}),
+        tables=list(TABLES),
+        figures=list(FIGURES),
     output:
         table=table("all_papers/scoreboard"),
         figure=figure("all_papers/scoreboard"),
         findings="results/findings.md",
+        index="results/index.md",
+        summary="results/summary.txt",
+        settings="results/settings.yaml",
     log:
         "results/logs/scoreboard.log",
     localrule: True
@@ -49,39 +53,18 @@ rule scoreboard:
         "../../envs/onelayer.yaml"
     params:
         claims=CLAIMS,
-        code=code("scoreboard"),
-        caption="Every claim of the four papers by verdict, with the number of claims. Stand-ins "
-        "are smaller or other models, or other texts, than the paper's.",
-    message:
-        "Judge every claim of the papers"
-    script:
-        "../../scripts/scoreboard.py"
-
-
-rule write_index:
-    input:
-        TABLES + FIGURES,
-        board=rules.scoreboard.output.table[0],
-    output:
-        index="results/index.md",
-        summary="results/summary.txt",
-        settings="results/settings.yaml",
-    log:
-        "results/logs/write_index.log",
-    localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
-    params:
         settings=dump(settings),
-        # Of every rule that shows something: its caption, then its tables and figures.
+        # Of every rule above that shows something: its caption, then its tables and figures.
         shown=[
             [rule.params.get("caption", ""), *files]
             for rule in workflow.rules
             if (files := [str(f) for f in rule.output if f in TABLES or f in FIGURES])
         ],
         credits=sorted({settings.corpora[n].credit for ns in settings.texts.values() for n in ns}),
-        code=code("write_index"),
+        code=code("scoreboard"),
+        caption="Every claim of the four papers by verdict, with the number of claims. Stand-ins "
+        "are smaller or other models, or other texts, than the paper's.",
     message:
-        "Write the index of all results"
+        "Judge every claim of the papers, and write the index of all results"
     script:
-        "../../scripts/write_index.py"
+        "../../scripts/scoreboard.py"

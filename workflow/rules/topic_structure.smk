@@ -123,7 +123,10 @@ rule read_attention:
         heads=measured(rules.probe_model.output.heads, read_by),
     output:
         page=report(
-            "results/reading.html", category="topic_structure", labels={"figure": "reading"}
+            "results/reading.html",
+            CAPTION,
+            category="topic_structure",
+            labels={"figure": "reading"},
         ),
     log:
         "results/logs/read_attention.log",

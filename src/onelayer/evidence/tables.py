@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from onelayer.errors import OnelayerError
-
 # A number and its 95% interval, the independent runs behind that, the paper's number, the measured
 # value of no effect, and what keeps it from being judged: "not reached", "undecided" or "".
 VALUE_COLUMNS = ["quantity", "value", "low", "high", "n", "published", "null", "state"]
@@ -54,10 +52,8 @@ def write(
 
 
 def read(csv: Path) -> pd.DataFrame:
-    """Read a tidy table back, or `OnelayerError`; only an empty cell is missing, not 'null'."""
+    """Read a tidy table back; only an empty cell is missing, not 'null'."""
     table = pd.read_csv(csv, keep_default_na=False, na_values=[""], dtype={"state": str})
-    if missing := ", ".join(column for column in VALUE_COLUMNS if column not in table):
-        raise OnelayerError(f"{csv}: no column {missing}; is it a table of this project?")
     return table.fillna({"state": ""})
 
 

@@ -69,10 +69,7 @@ def nearest(word: object, names: Iterable[str]) -> str:
 
 def shown(value: object) -> str:
     """A value as an error shows it, cut where it is long."""
-    try:
-        text = ascii(value)
-    except ValueError:  # a number of more digits than Python writes
-        text = "a very large number"
+    text = ascii(value)
     return text if len(text) <= 80 else f"{text[:80]}... ({len(text)} characters)"
 
 

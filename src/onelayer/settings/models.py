@@ -1,6 +1,6 @@
 """`models` and `pretraining` of config.yaml: which are probed, and how small ones are trained."""
 
-from typing import Annotated, Literal, Self, get_args
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -40,10 +40,7 @@ class SizeSettings(Block):
 
 
 class InputSettings(Block):
-    """What stands together in an input, in place of one article.
-
-    The theory of Li, Li & Risteski (2023) has bags of words of tau topics; a lead section has one.
-    """
+    """What stands together in an input, in place of one article, which has one topic."""
 
     articles: int = Field(ge=1, le=32)  # whose words stand in one input; of `drawn` words topics
     # `pieces`: some consecutive words of each article in turn. `shuffled`: their words in random
@@ -76,18 +73,12 @@ class PretrainingSettings(TrainingSettings):
 
     corpus: Name  # of `corpora`, whose articles are the text
     text: TextSettings = TextSettings()
-    tokens: Count | dict[Family, Count]  # budget of all alike, or of each family
-
-    @model_validator(mode="after")
-    def _each_family_has_a_budget(self) -> Self:
-        if isinstance(self.tokens, dict) and (missing := {*get_args(Family)} - {*self.tokens}):
-            raise ValueError(f"tokens has no budget for {min(missing)}; one number is for all")
-        return self
+    tokens: Annotated[dict[Family, Count], Field(min_length=5)]  # budget of each family
 
     def training(self, family: Family, seed: int, tokens: int | None = None) -> OneTraining:
         """One training; `tokens` is a budget other than the family's."""
-        tokens = tokens or (self.tokens[family] if isinstance(self.tokens, dict) else self.tokens)
         common = {name: getattr(self, name) for name in TrainingSettings.model_fields}
+        tokens = tokens or self.tokens[family]
         return OneTraining(**common, family=family, seed=seed, tokens=tokens)
 
 

@@ -1,13 +1,13 @@
 """The whole of `config.yaml` as one typed model, and one line for each fault in it."""
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Self
 
 import pydantic
 from pydantic import Field
 
-from onelayer.settings.block import Block, Computing, Name, describe, nearest, shown
+from onelayer.settings.block import Block, Name, describe, nearest, shown
 from onelayer.settings.corpus import CorpusSettings
 from onelayer.settings.decision_lists import DecisionListSettings
 from onelayer.settings.local_to_global import LocalToGlobalSettings
@@ -60,8 +60,6 @@ class Settings(Block):
                 if name not in known:
                     hint, all_known = nearest(name, known), ", ".join(sorted(known))
                     raise ValueError(f"{key}: unknown name {shown(name)}{hint}; known: {all_known}")
-        if self.portable and (key := next(_on_gpu(self), None)):
-            raise ValueError(f"{key}: cuda; a portable run computes on the CPU (cpu or auto)")
         wikipedia, arms = of.wikipedia, of.wikipedia.inputs.models
         if arms and not any(self.models[name].inputs for name in arms):
             found = f"at least one must have `inputs`, found {', '.join(arms)}"
@@ -72,14 +70,6 @@ class Settings(Block):
                 limit = f"reads at most pretraining.size.longest tokens, {longest}"
                 raise ValueError(f"probe.attention.max_tokens: {most}; {name} {limit}")
         return self
-
-
-def _on_gpu(part: object, *path: str) -> Iterator[str]:
-    """Keys of all devices in settings that are `cuda`."""
-    if isinstance(part, Computing) and part.device == "cuda":
-        yield ".".join([*path, "device"])
-    for key, value in dict(part).items() if isinstance(part, Block | dict) else ():
-        yield from _on_gpu(value, *path, str(key))
 
 
 def load(config: Mapping) -> Settings:

@@ -11,7 +11,9 @@ from onelayer.settings.topics import AmbiguitySettings, LdaSettings, Threshold
 
 Names = Annotated[list[Name], each_once()]
 # The authors' released code names passes; the rest is gensim's default.
-AUTHORS = {"passes": 1, "chunksize": 2000, "decay": 0.5, "offset": 1.0, "alpha": None, "eta": None}
+AUTHORS = {"passes": 1, "chunksize": 2000, "decay": 0.5, "offset": 1.0}
+# Its int(V f) + 1 words a topic, of the V = 100,000 of gensim's script; f: the paper's thresholds.
+AUTHORS_WORDS = [Threshold(count=int(1e5 * f) + 1, beside=f) for f in (0.0005, 0.001, 0.002)]
 
 
 class ReadingSettings(Block):
@@ -58,7 +60,7 @@ class AuthorsWay(TopicsBy):
 
     weights: Literal["tf-idf"] = "tf-idf"
     schedule: Literal["authors"] = "authors"
-    words: list[Threshold] = Field(min_length=1)  # int(V f) + 1 a topic, tightest first
+    words: list[Threshold] = Field(AUTHORS_WORDS, min_length=1)  # a topic, tightest first
 
     def ambiguity(self, ours: AmbiguitySettings) -> AmbiguitySettings:
         """The ambiguity filter of this way."""

@@ -21,24 +21,16 @@ class WordSettings(Block):
 
 
 class LdaSettings(Block):
-    """Latent Dirichlet allocation by a seeded backend."""
+    """Latent Dirichlet allocation by a seeded backend; both Dirichlet priors are 1 / topics."""
 
     backend: Literal["gensim", "tomotopy"]  # online variational Bayes, collapsed Gibbs sampling
     topics: int = Field(ge=2, le=10_000)
-    alpha: Positive | None  # symmetric Dirichlet prior of a document's topics; null: 1 / topics
-    eta: Positive | None  # symmetric Dirichlet prior of a topic's words; null: 1 / topics
     passes: Count  # over the corpus (the paper: 6); gensim
     chunksize: Count  # documents per update; gensim
     decay: float = Field(ge=0.5, le=1)  # kappa: how fast old updates are forgotten; gensim
     offset: Positive  # tau_0: how much early updates are slowed down (updates); gensim
-    iterations: Count  # at most, of a document's E-step; gensim, and topics of documents
     sweeps: Count  # of the sampler over the corpus; tomotopy
     seed: Seed
-
-    @property
-    def priors(self) -> tuple[float, float]:
-        """Alpha and eta as numbers."""
-        return self.alpha or 1 / self.topics, self.eta or 1 / self.topics
 
 
 class Threshold(Block):

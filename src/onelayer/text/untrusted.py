@@ -2,9 +2,9 @@
 
 import bz2
 import gzip
-import io
 import lzma
 from pathlib import Path
+from typing import BinaryIO
 
 from onelayer.errors import OnelayerError
 
@@ -31,27 +31,9 @@ def check_growth(what: object, packed: int, unpacked: int) -> None:
         )
 
 
-class _Unpacked(io.RawIOBase):
-    def __init__(self, path: Path) -> None:
-        with open(path, "rb") as file:
-            begin = file.read(6)
-        opened = next((_OPENED[magic] for magic in _OPENED if begin.startswith(magic)), open)
-        self.file, self.path = opened(path, "rb"), path
-        self.size, self.read_so_far = path.stat().st_size, 0
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:
-        self.read_so_far += (read := self.file.readinto(buffer))
-        check_growth(self.path, self.size, self.read_so_far)
-        return read
-
-    def close(self) -> None:
-        self.file.close()
-        super().close()
-
-
-def open_unpacked(path: Path) -> io.BufferedReader:
-    """A file's bytes, unpacked if it is gzip, bzip2 or xz; reading checks how much they grow."""
-    return io.BufferedReader(_Unpacked(path), 1 << 20)
+def open_unpacked(path: Path) -> BinaryIO:
+    """A file's bytes, unpacked if it is gzip, bzip2 or xz; who reads checks how much they grow."""
+    with open(path, "rb") as file:
+        begin = file.read(6)
+    opened = next((_OPENED[magic] for magic in _OPENED if begin.startswith(magic)), open)
+    return opened(path, "rb")

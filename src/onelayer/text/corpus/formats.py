@@ -124,6 +124,7 @@ def lines(path: Path) -> Iterator[str]:
             while line := file.readline(LONGEST_LINE + 1):
                 if len(line) > LONGEST_LINE:
                     raise OnelayerError(f"{path}: a line is longer than {LONGEST_LINE} bytes")
+                check_growth(path, path.stat().st_size, place + len(line))
                 text = line.decode()
                 # The mark with which some editors begin a file in UTF-8 is no word of it.
                 yield text if place else text.removeprefix("\ufeff")
@@ -264,7 +265,8 @@ def read_dump(path: Path) -> Iterator[Article]:
 
     try:
         with open_unpacked(path) as stream:
-            for title, markup, page_id in extract_pages(_Bounded(stream), filter_articles=note):
+            pages = extract_pages(_Bounded(path, stream), filter_articles=note)
+            for title, markup, page_id in pages:
                 if namespace == "0" and not _REDIRECT.match(markup):
                     text = _HEADING.sub(r"\1", _EMPHASIS.sub("", filter_wiki(markup)))
                     yield str(page_id), title or "", text.strip(), None
@@ -278,8 +280,8 @@ def read_dump(path: Path) -> Iterator[Article]:
 
 
 class _Bounded:  # a dump as its parser reads it: nothing but a dump, no page without an end
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream, self._tail = stream, b""
+    def __init__(self, path: Path, stream: BinaryIO) -> None:
+        self._path, self._stream, self._tail = path, stream, b""
         self._open = 0  # bytes since a page ended
         begin = stream.peek(1)  # a whole buffer, unless the file ends
         if not _ROOT.match(begin):  # entities can be declared only before the first element
@@ -288,6 +290,7 @@ class _Bounded:  # a dump as its parser reads it: nothing but a dump, no page wi
 
     def read(self, size: int) -> bytes:  # as the parser calls it
         piece = self._stream.read(size)
+        check_growth(self._path, self._path.stat().st_size, self._stream.tell())
         seam = self._tail + piece
         end = seam.rfind(_END_OF_PAGE)
         self._open = len(seam) - end if end >= 0 else self._open + len(piece)

@@ -44,19 +44,13 @@ def split_files(repository: Repository, wanted: HubDataset) -> list[str]:
                     raise ValueError("its card names files outside of it")
             names = datasets.get_dataset_config_names(str(folder))
             config = wanted.config or datasets.get_dataset_default_config_name(str(folder))
-            if config not in names:
-                problem = (
-                    f"no config '{config}'{nearest(config, names)}" if config else "give its config"
-                )
-                raise ValueError(f"{problem}; it has {_listed(names)}")
+            if not config:
+                raise ValueError(f"give its config; it has {_listed(names)}")
+            _check_name("config", config, names)
             cache = str(Path(scratch, "cache"))
             builder = datasets.load_dataset_builder(str(folder), config, cache_dir=cache)
             splits = {str(split): paths for split, paths in builder.config.data_files.items()}
-            if wanted.split not in splits:
-                problem = (
-                    f"no split '{wanted.split}'{nearest(wanted.split, splits)} in config {config}"
-                )
-                raise ValueError(f"{problem}; it has {_listed(splits)}")
+            _check_name("split", wanted.split, splits)
             files = [str(Path(path).relative_to(folder)) for path in splits[wanted.split]]
         except OnelayerError:
             raise
@@ -64,11 +58,15 @@ def split_files(repository: Repository, wanted: HubDataset) -> list[str]:
             reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
             raise OnelayerError(f"{repository}: cannot tell its files: {reason}") from None
     patterns = wanted.files or ["*"]
-    kept = [name for name in files if any(fnmatch.fnmatchcase(name, p) for p in patterns)]
-    if not kept:
-        problem = f"no file of split {wanted.split} fits {', '.join(patterns)}"
-        raise OnelayerError(f"{repository}: {problem}; it has {_listed(files)}")
-    return kept
+    if kept := [name for name in files if any(fnmatch.fnmatchcase(name, p) for p in patterns)]:
+        return kept
+    problem = f"no file of split {wanted.split} fits {', '.join(patterns)}"
+    raise OnelayerError(f"{repository}: {problem}; it has {_listed(files)}")
+
+
+def _check_name(kind: str, name: str, names: Iterable[str]) -> None:
+    if name not in names:
+        raise ValueError(f"no {kind} '{name}'{nearest(name, names)}; it has {_listed(names)}")
 
 
 def _listed(names: Iterable[str]) -> str:

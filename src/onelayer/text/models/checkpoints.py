@@ -7,9 +7,9 @@ probed is found from `config.json` alone, before weights are downloaded.
 
 import contextlib
 import json
-import logging
 import math
 import shutil
+import textwrap
 import zipfile
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -27,8 +27,6 @@ from onelayer.settings.hub import leads_out
 from onelayer.text.models.tokenizer import check_pieces, existing_folder, load_tokenizer
 from onelayer.text.untrusted import LARGEST, check_growth
 
-log = logging.getLogger("onelayer")
-
 WEIGHTS, INDEX = "model.safetensors", ".index.json"
 # In transformers' order: one file before shards, safetensors before PyTorch's.
 CHOICES = (WEIGHTS, f"{WEIGHTS}{INDEX}", "pytorch_model.bin", f"pytorch_model.bin{INDEX}")
@@ -36,7 +34,6 @@ _OF_WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".h5", ".msgpack"
 
 # Softmax in float32 over a few hundred keys; dropout left on would show rows from .95 to 1.11.
 ROW_SUM_TOLERANCE = 1e-4
-SPARE_WEIGHTS = 10**8  # so many more than the files can hold do no harm
 WORDS_AT_ONCE = 256  # texts of one word; all layers' states of them are held
 FACTORISED = ("albert", "electra")  # whose first hidden state is behind a projection
 MOST_TAKEN = 2 * 10**9  # weights of two layers and the embeddings
@@ -79,15 +76,13 @@ def shards(chosen: Path, source: object) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def weight_files(folder: Path, source: object) -> list[Path]:
-    """The files that hold a checkpoint's weights; all are there, and their headers were read."""
+def check_weight_files(folder: Path, source: object) -> None:
+    """Refuse weights of which a file is missing or broken; headers alone are read."""
     names = {path.name for path in folder.iterdir() if path.is_file()}
     chosen = chosen_weights(names, source)
     files = shards(folder / chosen, source)
     if missing := [name for name in files if name not in names]:
         raise OnelayerError(f"{source}: {missing[0]}, which {chosen} names, is missing")
-    if left := sorted(n for n in names - {chosen, *files} if n.endswith(_OF_WEIGHTS)):
-        log.info("%s: weights are read from %s; left alone: %s", source, chosen, ", ".join(left))
     for name in files:
         path, named = folder / name, f"{name} of {source}"
         try:
@@ -101,7 +96,6 @@ def weight_files(folder: Path, source: object) -> list[Path]:
                 check_growth(named, path.stat().st_size, unpacked)
         except (SafetensorError, OSError, zipfile.BadZipFile) as error:
             raise OnelayerError(f"{named}: no whole file of weights ({error})") from None
-    return [folder / name for name in files]
 
 
 def load_checkpoint(
@@ -116,16 +110,13 @@ def load_checkpoint(
     folder = existing_folder(folder)
     config = read_config(folder, source)
     source = source or f"folder {folder}"
-    held = sum(path.stat().st_size for path in weight_files(folder, source))
-    if (weights := without_memory(config, source).num_parameters()) > held + SPARE_WEIGHTS:
-        found = f"config.json describes {weights} weights; files of weights: {held} bytes"
-        raise OnelayerError(f"{source}: {found}")
+    check_weight_files(folder, source)
     # Mismatched sizes are refused below, by name.
     how = {"output_loading_info": True, "ignore_mismatched_sizes": True, "dtype": dtype}
     how |= {"local_files_only": True, "trust_remote_code": False, "weights_only": True}
+    how |= {"config": config, "attn_implementation": "eager"}
     with readable(source):
-        eager = {"config": config, "attn_implementation": "eager"}
-        model, report = AutoModel.from_pretrained(folder, **eager, **how)
+        model, report = AutoModel.from_pretrained(folder, **how)
     # A pooler reads the last layer: published checkpoints may lack it, and nothing probes it.
     if missing := sorted(n for n in report["missing_keys"] if not n.startswith("pooler.")):
         raise OnelayerError(f"{source}: {len(missing)} weights are missing: {missing[:3]} ...")
@@ -134,8 +125,7 @@ def load_checkpoint(
         raise OnelayerError(f"{source}: weights of {name}: {found}")
     for name, parameter in model.named_parameters():
         if bad := int((~torch.isfinite(parameter)).sum()):
-            found = f"{bad} of {parameter.numel()} are NaN or infinite"
-            raise OnelayerError(f"{source}: weights of {name}: {found}")
+            raise OnelayerError(f"{source}: weights of {name}: {bad} are NaN or infinite")
     return model.eval().to(device)
 
 
@@ -161,12 +151,6 @@ def read_config(folder: Path, source: object = None) -> PreTrainedConfig:
     return config
 
 
-def without_memory(config: PreTrainedConfig, source: object) -> PreTrainedModel:
-    """The model that a configuration describes, without memory for its weights."""
-    with readable(source), torch.device("meta"):
-        return AutoModel.from_config(config, attn_implementation="eager").eval()
-
-
 def random_model(source: Path, seed: int, **how: object) -> PreTrainedModel:
     """Initialise a model as transformers does, with a checkpoint's configuration."""
     config = read_config(source)
@@ -175,11 +159,17 @@ def random_model(source: Path, seed: int, **how: object) -> PreTrainedModel:
         return AutoModel.from_config(config, trust_remote_code=False, **how).eval()
 
 
-def save_random_checkpoint(source: Path, target: Path, seed: int) -> None:
-    """Save a `random_model` beside the checkpoint's tokenizer."""
-    random_model(source, seed).save_pretrained(target)
+def save_checkpoint(model: PreTrainedModel, target: Path, tokenizer: Path) -> None:
+    """Write `config.json` and `model.safetensors`, and the files of a tokenizer beside them."""
+    with readable(target):
+        model.save_pretrained(target)
     for name in ("tokenizer.json", "tokenizer_config.json"):
-        shutil.copyfile(source / name, target / name)
+        shutil.copyfile(tokenizer / name, target / name)
+
+
+def save_random_checkpoint(source: Path, target: Path, seed: int) -> None:
+    """Save a `random_model` with the checkpoint's tokenizer."""
+    save_checkpoint(random_model(source, seed), target, source)
 
 
 def reader(model: PreTrainedModel) -> nn.Module:
@@ -205,12 +195,13 @@ def forward(model: PreTrainedModel, ids: list[int]) -> torch.Tensor:
         text = torch.tensor([ids], device=model.device)
         weights = reader(model)(input_ids=text, output_attentions=True).get("attentions") or ()
     given = [layer for layer in weights if layer is not None]
+    returned = f"{name} returned attention weights"
     if len(weights) != layers or len(given) != layers:
         found = f"{len(given)} of {layers} layers; the probe needs a model with eager attention"
-        raise OnelayerError(f"{name} returned attention weights for {found}")
+        raise OnelayerError(f"{returned} for {found}")
     if any(layer.shape[2:] != (len(ids), len(ids)) for layer in given):
-        found = f"{list(given[0].shape)} of {len(ids)} tokens; the probe needs one of every token "
-        raise OnelayerError(f"{name} returned attention weights {found}to every token")
+        found = f"{list(given[0].shape)} of {len(ids)} tokens; the probe needs one of each to each"
+        raise OnelayerError(f"{returned} {found}")
     stacked = torch.stack([layer[0].float() for layer in given])
     most = max(ROW_SUM_TOLERANCE, torch.finfo(given[0].dtype).eps)
     if not (error := (stacked.sum(dim=-1) - 1).abs().max().item()) <= most:
@@ -235,8 +226,7 @@ def word_embeddings(model: PreTrainedModel, ids: list[int]) -> tuple[torch.Tenso
             same, ends, begins = _embedding_output(model, texts)
             if not (torch.equal(same[0], ends[0]) and torch.equal(same[1], begins[1])):
                 found = "its first hidden state depends on the words around"
-                needed = "the probe needs the embedding layer's output"
-                raise OnelayerError(f"{type(model).__name__}: {found}; {needed}")
+                raise OnelayerError(f"{type(model).__name__}: {found}, which the probe cannot use")
         raw = model.get_input_embeddings().weight[batch]
         # Layers cannot read no text: of no words, one is read and dropped.
         texts = batch[:, None] if ids else batch.new_zeros(1, 1)
@@ -249,11 +239,9 @@ def _embedding_output(model: PreTrainedModel, ids: torch.Tensor) -> torch.Tensor
     if model.config.model_type in FACTORISED:
         return model.embeddings(input_ids=ids)
     states = reader(model)(input_ids=ids, output_hidden_states=True).get("hidden_states") or ()
-    layers = model.config.num_hidden_layers
-    if len(states) != layers + 1:
-        found = f"{len(states)} hidden states of {layers} layers"
-        needed = f"{layers + 1}, the first of them the embedding layer's output"
-        raise OnelayerError(f"{type(model).__name__} returned {found}; the probe needs {needed}")
+    if len(states) != (needed := model.config.num_hidden_layers + 1):
+        found = f"{len(states)} hidden states; the probe needs {needed}, from the embedding on"
+        raise OnelayerError(f"{type(model).__name__} returned {found}")
     return states[0]
 
 
@@ -270,8 +258,7 @@ def readable(source: object) -> Iterator[None]:
     except Exception as error:  # a checkpoint that is not as expected raises nearly every kind
         if type(error).__name__ == "UnpicklingError":  # it says how to run what is in there
             raise OnelayerError(f"{source}: its pickled weights hold more than tensors") from error
-        reason = " ".join(str(error).split())
-        reason = reason if len(reason) <= 400 else f"{reason[:400]}..."
+        reason = textwrap.shorten(str(error), 400, placeholder=" ...")
         found = "transformers cannot load this model or read text with it"
         raise OnelayerError(f"{source}: {found}: {reason}") from error
     finally:
@@ -288,20 +275,19 @@ class Folder:
         return f"folder {self.path}"
 
     def fetch(self, file: str, target: Path) -> None:
-        """Copy one file; `MissingFileError` if there is none; a link out of it is refused."""
-        if not (self.path / file).is_file():
+        """Copy one file; `MissingFileError` if there is none."""
+        if file not in self.files():
             raise MissingFileError(f"{self} holds no file {file}")
-        self.check_link(file)
         shutil.copyfile(self.path / file, target)
 
-    def check_link(self, file: str) -> None:
-        """Refuse a link out of the folder."""
-        if leads_out(self.path / file, self.path):
-            raise OnelayerError(f"{self}: {file} is a link out of it; put the file itself there")
-
     def files(self) -> list[str]:
-        """Names of its files."""
-        return sorted(path.name for path in existing_folder(self.path).iterdir() if path.is_file())
+        """Names of its files; a link out of it is refused where a checkpoint may need it."""
+        files = sorted(path for path in existing_folder(self.path).iterdir() if path.is_file())
+        for file in files:
+            if file.suffix in (".json", ".safetensors", ".bin") and leads_out(file, self.path):
+                found = f"{file.name} is a link out of it; put the file itself there"
+                raise OnelayerError(f"{self}: {found}")
+        return [file.name for file in files]
 
 
 def gather_checkpoint(source, target: Path) -> None:
@@ -340,11 +326,9 @@ def copy_checkpoint(source, target: Path) -> str:
 def check_folder(path: str | Path) -> None:
     """Refuse a folder as `gather_checkpoint` does, but for what is wrong with single weights."""
     folder = Folder(path)
-    for name in folder.files():
-        if name.endswith((".json", ".safetensors", ".bin")):
-            folder.check_link(name)
+    folder.files()
     _check_small_files(folder.path, folder)
-    weight_files(folder.path, folder)
+    check_weight_files(folder.path, folder)
 
 
 def _check_small_files(folder: Path, source: object) -> None:
@@ -361,8 +345,15 @@ def check_architecture(folder: Path, source: object) -> None:
     Tried with two layers of random weights, on a text of full length and one of two tokens.
     """
     config = read_config(folder, source)
-    _keep_two_layers(config)
-    outline = without_memory(config, source)
+    for layers in ("num_hidden_layers", "encoder_layers", "decoder_layers", "num_decoder_layers"):
+        if isinstance(count := getattr(config, layers, None), int) and count > 2:
+            with contextlib.suppress(NotImplementedError, AttributeError, ValueError):
+                setattr(config, layers, 2)  # what counts its layers otherwise is tried whole
+                for field, value in vars(config).items():  # what is said layer by layer
+                    if isinstance(value, list) and len(value) == count:
+                        setattr(config, field, value[:2])
+    with readable(source), torch.device("meta"):  # without memory for its weights
+        outline = AutoModel.from_config(config, attn_implementation="eager").eval()
     name, reads = type(outline).__name__, outline.main_input_name
     if reads != "input_ids":
         raise OnelayerError(f"{source}: {name} reads {reads}; the probe needs a model of text")
@@ -381,13 +372,3 @@ def check_architecture(folder: Path, source: object) -> None:
             word_embeddings(model, [5, 6])
     except OnelayerError as error:
         raise OnelayerError(f"{source}: {str(error).removeprefix(f'{source}: ')}") from None
-
-
-def _keep_two_layers(config: PreTrainedConfig) -> None:
-    for name in ("num_hidden_layers", "encoder_layers", "decoder_layers", "num_decoder_layers"):
-        if isinstance(layers := getattr(config, name, None), int) and layers > 2:
-            with contextlib.suppress(NotImplementedError, AttributeError, ValueError):
-                setattr(config, name, 2)  # what counts its layers otherwise is tried whole
-                for one, value in vars(config).items():  # what is said layer by layer
-                    if isinstance(value, list) and len(value) == layers:
-                        setattr(config, one, value[:2])

@@ -74,13 +74,12 @@ def fill_in_spans(
 
 
 def _framed(words: np.ndarray) -> np.ndarray:
-    """`[CLS] words [SEP]` in every row."""
     ids = np.pad(words, ((0, 0), (1, 1)), constant_values=CLS_ID)
     ids[:, -1] = SEP_ID
     return ids
 
 
-def _asked(read: np.ndarray, predicted: np.ndarray, words: np.ndarray) -> Arrays:
+def _batch(read: np.ndarray, predicted: np.ndarray, words: np.ndarray) -> Arrays:
     """The framed batch, flattened positions of what is predicted in it, and what stands there."""
     positions = np.flatnonzero(np.pad(predicted, ((0, 0), (1, 1))))
     return {"ids": _framed(read), "positions": positions, "labels": words[predicted]}
@@ -115,7 +114,7 @@ class Objective:
 
     def inputs(self, text: Segments, batch: Batch) -> Arrays:
         """`ids`, and `labels` at `positions` of the flattened batch."""
-        return _asked(*self._masked(text, batch)[:3])
+        return _batch(*self._masked(text, batch)[:3])
 
     def losses(self, inputs: Tensors) -> Tensors:
         """`loss`, which training minimises; on held-out text also `below_unigram`."""
@@ -123,7 +122,7 @@ class Objective:
         return self._predict(self.saved.get_submodule(self.head), hidden, inputs)[0]
 
     def _generator(self, of: str, text: Segments, *when: int) -> np.random.Generator:
-        """Random numbers of a training's seed; on held-out text the same in every training."""
+        # On held-out text the same in each training.
         return generator(of, self.seed if text.name == "training" else 0, text.name, *when)
 
     def _masked(self, text: Segments, batch: Batch) -> tuple[np.ndarray, ...]:
@@ -137,8 +136,8 @@ class Objective:
             self._drawn = key, rng.random((3, len(text.ids)), dtype=np.float32)
         places = text.places(batch.rows)
         words, draws = text.ids[places], self._drawn[1][:, places]
-        how = self.predictable, PREDICTED_SHARE, *self.hidden_as
-        return *mask_words(words, draws, *how), words, draws[2]
+        masked = mask_words(words, draws, self.predictable, PREDICTED_SHARE, *self.hidden_as)
+        return *masked, words, draws[2]
 
     def _predict(self, head, hidden: Tensor, inputs: Tensors) -> tuple[Tensors, Tensor]:
         """Losses, and scores of all pieces at the predicted positions, [predicted, pieces].
@@ -213,7 +212,7 @@ class ReplacedTokens(Objective):
     Both share the embedding layer; the generator's heads are as wide as the discriminator's, or
     wider to divide its width. Of the chosen words 15% stay as they are for the generator, as
     in the authors' released code (google-research/electra, `mask` of pretrain_helpers.py). The
-    paper hides all of them: then neither part learns much within the default budget (8.28 to 8.25
+    paper hides all of them: then neither part learns much within a million tokens (8.28 to 8.25
     nats a word, 2% of the replaced words found).
     """
 
@@ -238,7 +237,7 @@ class ReplacedTokens(Objective):
     def inputs(self, text: Segments, batch: Batch) -> Arrays:
         """As for BERT, and `draws` for the generator's choices."""
         *masked, draws = self._masked(text, batch)  # which ELECTRA needs for no other words
-        return _asked(*masked) | {"draws": draws[masked[1]]}
+        return _batch(*masked) | {"draws": draws[masked[1]]}
 
     def losses(self, inputs: Tensors) -> Tensors:
         """`loss`: the generator's plus the weighted one of the discriminator."""
@@ -307,10 +306,10 @@ OBJECTIVES = {
 
 def new_objective(settings: OneTraining, predictable, occurrences) -> Objective:
     """A family's objective around a freshly initialised model; as `Objective` has the words."""
-    torch.manual_seed(stable_seed("pretraining", settings.family, settings.seed))
-    config = _configuration(settings.family, len(predictable), settings.size)
-    words = predictable, occurrences, settings.size, settings.seed
-    return OBJECTIVES[settings.family](config, *words)
+    family, size, seed = settings.family, settings.size, settings.seed
+    torch.manual_seed(stable_seed("pretraining", family, seed))
+    config = _configuration(family, len(predictable), size)
+    return OBJECTIVES[family](config, predictable, occurrences, size, seed)
 
 
 def _configuration(family: str, pieces: int, size: SizeSettings) -> PreTrainedConfig:
@@ -333,8 +332,8 @@ def _configuration(family: str, pieces: int, size: SizeSettings) -> PreTrainedCo
     shape |= {"hidden_size": size.width, "intermediate_size": 4 * size.width}
     shape |= {"num_hidden_layers": size.layers, "num_attention_heads": size.heads}
     shape |= {"initializer_range": 0.02, "tie_word_embeddings": True}
-    for part in ("hidden_dropout_prob", "attention_probs_dropout_prob", "classifier_dropout_prob"):
-        shape[part] = 0.0
+    dropouts = "hidden_dropout_prob", "attention_probs_dropout_prob", "classifier_dropout_prob"
+    shape |= dict.fromkeys(dropouts, 0.0)
     if family == "roberta":  # positions start behind the padding's id
         shape["max_position_embeddings"] += PAD_ID + 1
     if family == "electra":
@@ -353,4 +352,5 @@ def sample_words(logits: Tensor, draws: Tensor) -> Tensor:
     """
     masses = (logits.softmax(-1) * 2.0**30).int().cumsum(-1, dtype=torch.int32)
     targets = (draws.double() * masses[:, -1]).int()
-    return torch.searchsorted(masses, targets[:, None], right=True)[:, 0]
+    words = torch.searchsorted(masses, targets[:, None], right=True)[:, 0]
+    return words.clamp(max=logits.shape[1] - 1)  # of logits that are no numbers, too

@@ -1,8 +1,7 @@
 """The training text: its vocabulary, articles as segments of word ids, and their batches.
 
-Segments never mix articles: what the probe looks for is which words go together in one. Batches
-hold segments of (almost) one length, cut to the shortest, so that nothing is padded. In the theory
-of Li, Li & Risteski (2023) a document has words of tau topics, and with one topic, as in an
+Segments never mix articles: the probe looks for words that go together in one. In the theory of
+Li, Li & Risteski (2023) a document has words of tau topics, and with one topic, as in an
 encyclopedia's article, topics earn no attention: hence `mix_articles`.
 """
 
@@ -81,9 +80,8 @@ def write_tokenizer(tokenizer: Tokenizer, folder: Path) -> None:
     """Write `tokenizer.json` and the `tokenizer_config.json` that `AutoTokenizer` needs."""
     tokenizer.save(str(folder / "tokenizer.json"))
     roles = {"cls": CLS, "bos": CLS, "sep": SEP, "eos": SEP, "pad": PAD, "unk": UNK, "mask": MASK}
-    fields = {"tokenizer_class": "PreTrainedTokenizerFast"}
-    fields |= {f"{role}_token": piece for role, piece in roles.items()}
-    text = json.dumps(fields, indent=1) + "\n"
+    fields = {f"{role}_token": piece for role, piece in roles.items()}
+    text = json.dumps({"tokenizer_class": "PreTrainedTokenizerFast"} | fields, indent=1) + "\n"
     (folder / "tokenizer_config.json").write_text(text, encoding="utf-8")
 
 
@@ -100,25 +98,18 @@ def encode_articles(
     articles: Iterable[tuple[str, str]], tokenizer: Tokenizer, held_out_share: float
 ) -> Iterator[dict]:
     """Rows `ids` and `held_out` of articles, `id` and `text`; what is held out follows from ids."""
-    for batch in _batches(articles):
-        texts = [tokens(text) for _, text in batch]
-        encodings = tokenizer.encode_batch(texts, is_pretokenized=True, add_special_tokens=False)
-        for (article, _), encoding in zip(batch, encodings, strict=True):
-            held_out = stable_seed("held out", article) < held_out_share * 2**32
-            yield {"ids": encoding.ids, "held_out": held_out}
+    for article, text in articles:
+        encoding = tokenizer.encode(tokens(text), is_pretokenized=True, add_special_tokens=False)
+        held_out = stable_seed("held out", article) < held_out_share * 2**32
+        yield {"ids": encoding.ids, "held_out": held_out}
 
 
 def write_texts(rows: Iterable[dict], path: Path, columns: Sequence[str]) -> None:
     """Write rows, some of `COLUMNS`, to an Arrow file, batch by batch."""
-    schema = pa.schema({name: COLUMNS[name] for name in columns})
+    schema, rows = pa.schema({name: COLUMNS[name] for name in columns}), iter(rows)
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, schema) as writer:
-        for batch in _batches(rows):
+        while batch := list(islice(rows, BATCH)):
             writer.write_batch(pa.RecordBatch.from_pylist(batch, schema))
-
-
-def _batches(rows: Iterable) -> Iterator[list]:
-    rows = iter(rows)
-    return iter(lambda: list(islice(rows, BATCH)), [])
 
 
 def read_texts(path: Path) -> pa.Table:
@@ -161,8 +152,8 @@ def segment(encoded: EncodedArticles, held_out: bool, longest: int) -> Segments:
     parts = []
     for place in np.flatnonzero(encoded.held_out == held_out):
         words = np.arange(*encoded.starts[place : place + 2])
-        parts += np.array_split(words, -(-len(words) // longest)) if len(words) else []
-    parts = [part for part in parts if len(part) >= 2]
+        pieces = np.array_split(words, max(1, -(-len(words) // longest)))
+        parts += [piece for piece in pieces if len(piece) >= 2]
     kind = "held-out" if held_out else "training"
     if not parts:
         found = f"no {kind} article of two words or more is left of {len(encoded.held_out)}"
@@ -170,8 +161,8 @@ def segment(encoded: EncodedArticles, held_out: bool, longest: int) -> Segments:
     ends, middles = np.isin(encoded.ids, encoded.sentence_ends), []
     for part in parts:
         begin = np.flatnonzero(ends[part[:-1]]) + 1  # where sentences begin
-        middle = begin[np.abs(begin - len(part) / 2).argmin()] if len(begin) else len(part) // 2
-        middles.append(int(middle))
+        begin = begin if len(begin) else np.array([len(part) // 2])
+        middles.append(begin[np.abs(begin - len(part) / 2).argmin()])
     ids = encoded.ids[np.concatenate(parts)].astype(np.int64)
     starts = np.cumsum([0] + [len(part) for part in parts])
     return Segments(kind, ids, starts, np.array(middles))
@@ -193,6 +184,7 @@ def plan_batches(
     """All batches until the budget (tokens seen), each epoch in a new order.
 
     A batch has at most `batch_tokens`, but at least one segment, each with `special` more pieces.
+    Its segments are of about one length and cut to the shortest, so that nothing is padded.
     """
     plan, epoch, before = [], 0, 0
     while before < budget:
@@ -223,19 +215,18 @@ def mix_articles(
     out stays so. `word_probability` is, for `drawn` words, P(piece | topic), [topics, pieces].
     Yields `ids`, `held_out`, and of each word which of the text's `articles` (or topics) it is of.
     """
-    drawn = settings.order == "drawn"
-    if drawn and settings.articles > len(word_probability):
-        found = f"the topic model has {len(word_probability)} topics to draw words from"
-        raise OnelayerError(f"inputs.articles: {settings.articles}; {found}")
+    drawn, size = settings.order == "drawn", settings.articles
+    if drawn and size > (topics := len(word_probability)):
+        raise OnelayerError(f"inputs.articles: {size}; the topic model has {topics} topics")
     lengths = np.diff(encoded.starts)
     for held_out in (False, True):
-        rng = generator("inputs", 0, settings.articles, held_out)
+        rng = generator("inputs", 0, size, held_out)
         times = 1 if held_out else settings.draws
         # Articles stand in other company each time; words of topics are drawn anew at once.
         rounds, draws = (1, times) if drawn else (times, 1)
         places = np.flatnonzero((encoded.held_out == held_out) & (lengths > 0))
         for _ in range(rounds):
-            for group in _groups(rng.permutation(places), lengths, settings.articles):
+            for group in _groups(rng.permutation(places), lengths, size):
                 texts = [encoded.ids[slice(*encoded.starts[a : a + 2])] for a in group]
                 for _ in range(draws):
                     ids, of = _mix(texts, settings, word_probability, rng)
@@ -243,7 +234,6 @@ def mix_articles(
 
 
 def _groups(places: np.ndarray, lengths: np.ndarray, size: int) -> Iterator[np.ndarray]:
-    """Articles that stand together, `size` of about one length; the last group may be smaller."""
     for first in range(0, len(places), ALIKE * size):
         alike = places[first : first + ALIKE * size]
         alike = alike[np.argsort(lengths[alike], kind="stable")]

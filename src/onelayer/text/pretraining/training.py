@@ -1,22 +1,20 @@
-"""The training loop: batches, AdamW by tokens seen, held-out loss, resume after a kill.
+"""The training loop: batches, AdamW by tokens seen, held-out loss.
 
 Nothing depends on how fast the machine is: the budget is in tokens, every random draw derives
-from the seed and the batch's number, and a killed training goes on from its checkpoint to the same
-bytes.
+from the seed and the batch's number. A killed training starts anew.
 """
 
-import shutil
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import torch
-from torch import Tensor, nn
+from torch import Tensor
+from torch.nn.utils import clip_grad_norm_
 
-from onelayer.ensemble.execution import Checkpoint, Execution, to_device
+from onelayer.ensemble.execution import Execution, to_device
 from onelayer.errors import OnelayerError
 from onelayer.settings.models import OneTraining
-from onelayer.text.models.checkpoints import readable
 from onelayer.text.pretraining import text as articles
 from onelayer.text.pretraining.objectives import Objective, new_objective
 from onelayer.text.pretraining.text import Batch, Segments, plan_batches
@@ -27,7 +25,6 @@ MOST_NORM = 1.0  # gradients are clipped to it
 # Tokens of a held-out batch, whatever a training's are: a batch is cut to its shortest input, and
 # held-out inputs are few, so that a large one would be of all lengths, cut to a few words.
 HELD_OUT_BATCH = 1024
-HELD_OUT_SEED = 0  # of which inputs are read, whatever the training's seed
 
 
 def read_task(text: Path, vocabulary: Path, settings: OneTraining) -> tuple:
@@ -42,14 +39,6 @@ def read_task(text: Path, vocabulary: Path, settings: OneTraining) -> tuple:
     return objective, *(articles.segment(encoded, part, longest) for part in (False, True))
 
 
-def save_model(objective: Objective, folder: Path, tokenizer: Path) -> None:
-    """Write `config.json` and `model.safetensors`, and the files of its tokenizer beside them."""
-    with readable(folder):
-        objective.saved.cpu().save_pretrained(folder)
-    for name in ("tokenizer.json", "tokenizer_config.json"):
-        shutil.copyfile(tokenizer / name, folder / name)
-
-
 def train(
     objective: Objective,
     training_text: Segments,
@@ -59,9 +48,7 @@ def train(
 ) -> pd.DataFrame:
     """Train a freshly initialised objective until the budget is reached.
 
-    A training of the same identity goes on from its checkpoint. Raises `OnelayerError` if gradients
-    are not finite any more.
-
+    Raises `OnelayerError` at the end if some gradient was infinite or not a number.
     Returns one row per `quantity` on held-out text at the end: `tokens` seen, `split`, `value`. The
     text and its masks are the same whatever seed, batch and width. `below_unigram` says whether the
     model has learned: how far its loss lies below that of the words' frequencies (nats a word).
@@ -76,20 +63,20 @@ def train(
     # Fused: the output layer's moments are read and written once an update.
     how = {"betas": BETAS, "weight_decay": WEIGHT_DECAY, "fused": True}
     adamw = torch.optim.AdamW(groups, settings.learning_rate, **how)
-    done = _resume(model, adamw, execution.checkpoint, device)
     read = settings.batch_tokens, objective.special, objective.seed
     plan = plan_batches(training_text, settings.tokens, *read)
-    for batch in execution.progress(plan[done:], unit="batch"):
+    finite = torch.ones((), dtype=torch.bool, device=device)
+    for batch in execution.progress(plan, unit="batch"):
         adamw.zero_grad()
         _losses(objective, training_text, batch, device)["loss"].backward()
-        if not nn.utils.clip_grad_norm_(parameters, MOST_NORM).isfinite():
-            hint = "lower pretraining.learning_rate"
-            raise OnelayerError(f"gradients are not finite after {batch.before} tokens; {hint}")
+        # Looked at only behind the loop: in it a GPU would be waited for in every batch.
+        finite &= clip_grad_norm_(parameters, MOST_NORM).isfinite()
         for group in adamw.param_groups:
             group["lr"] = learning_rate(batch.before, settings.tokens, settings.learning_rate)
         adamw.step()
-        execution.checkpoint.write_if_due(lambda: _state(model, adamw), batch.step + 1)
-    read = HELD_OUT_BATCH, objective.special, HELD_OUT_SEED
+    if not finite:
+        raise OnelayerError("gradients are not finite any more; lower pretraining.learning_rate")
+    read = HELD_OUT_BATCH, objective.special, 0  # whatever the training's seed
     batches = plan_batches(held_out_text, settings.held_out_tokens, *read)
     losses = held_out_losses(objective, held_out_text, batches, device)
     history = pd.DataFrame({"quantity": losses.keys(), "value": losses.values()})
@@ -116,29 +103,3 @@ def held_out_losses(objective: Objective, text: Segments, batches, device: str) 
 def _losses(objective: Objective, text: Segments, batch: Batch, device: str) -> dict[str, Tensor]:
     arrays = objective.inputs(text, batch)
     return objective.losses({name: to_device(array, device) for name, array in arrays.items()})
-
-
-def _state(model: nn.Module, optimizer: torch.optim.AdamW) -> dict[str, Tensor]:
-    """Everything that the rest of a training depends on, as tensors by name."""
-    state = {}
-    for name, parameter in model.named_parameters():  # shared ones once
-        state[f"model/{name}"] = parameter
-        state |= {f"{key}/{name}": v for key, v in optimizer.state[parameter].items()}
-    return state
-
-
-def _resume(
-    model: nn.Module, optimizer: torch.optim.AdamW, checkpoint: Checkpoint, device: str
-) -> int:
-    """The number of batches that a checkpoint's training has read; 0 if there is none."""
-    if (kept := checkpoint.read()) is None:
-        return 0
-    state, done = kept
-    for name, parameter in model.named_parameters():
-        with torch.no_grad():
-            parameter.copy_(state[f"model/{name}"])
-        moments = {key: f"{key}/{name}" for key in ("step", "exp_avg", "exp_avg_sq")}
-        optimizer.state[parameter] = {  # of a parameter that no loss depends on there are none
-            key: state[saved].to(device) for key, saved in moments.items() if saved in state
-        }
-    return done

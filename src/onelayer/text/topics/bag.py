@@ -61,14 +61,12 @@ def count_words(
         used_by = dict(zip(ids, documents.tolist(), strict=True))
         articles, least = len(lengths), settings.min_documents
         most = settings.max_document_share * articles
-        chosen = [w for w, n in used_by.items() if least <= n <= most and w not in STOPWORDS]
+        fitting = [w for w, n in used_by.items() if least <= n <= most and w not in STOPWORDS]
+        chosen = [word for word in fitting if known(word)]
         if not chosen:
-            problem = f"{settings.min_letters} letters and is in {least} to {most:g} articles"
-            raise OnelayerError(f"topics.words: no word of {articles} articles has {problem}")
-        chosen = [word for word in chosen if known(word)]
-        if not chosen:
-            problem = "no word is one piece in every tokenizer"
-            raise OnelayerError(f"topics.words.single_piece_in: {problem}")
+            problem = f"has {settings.min_letters} letters and is in {least} to {most:g} articles"
+            problem = "is one piece in every tokenizer (`single_piece_in`)" if fitting else problem
+            raise OnelayerError(f"topics.words: no word of {articles} articles {problem}")
         by_use = sorted(chosen, key=lambda word: (-used_by[word], word))
         chosen = sorted(by_use[: settings.max_words])
         columns = [ids[word] for word in chosen]

@@ -1,4 +1,4 @@
-"""Latent Dirichlet allocation (Blei, Ng & Jordan 2003) by one of two serial backends.
+"""Latent Dirichlet allocation (Blei, Ng & Jordan 2003) by one of two backends; words of its topics.
 
 `gensim`: online variational Bayes (Hoffman, Blei & Bach 2010); `tomotopy` samples the posterior.
 """
@@ -8,16 +8,17 @@ import os
 import platform
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from itertools import islice, pairwise, product
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import safetensors.numpy
 import scipy.sparse
 
 from onelayer.errors import OnelayerError
 from onelayer.seeds import generator
-from onelayer.settings.topics import LdaSettings, Weights
+from onelayer.settings.topics import AmbiguitySettings, LdaSettings, Weights
 from onelayer.text.topics.bag import Bag
 
 
@@ -62,10 +63,8 @@ def fit_topics(
 ) -> Topics:
     """Fit topics to word counts, or to their tf-idf weights as the authors' code does.
 
-    An OnelayerError: no word, a backend that takes counts only, or a fit that is not finite.
+    An OnelayerError where weights are asked of a backend that takes counts only.
     """
-    if not bag.counts.nnz:
-        raise OnelayerError("the bag of words is empty: no article has a word of the vocabulary")
     if settings.backend == "gensim":
         # Online LDA takes each chunk for a sample of the whole corpus; corpora come sorted (by
         # human topic, by title), and learning them in that order costs coherence.
@@ -74,14 +73,10 @@ def fit_topics(
         rarity = np.log2(len(order) / used_by) if weights == "tf-idf" else None
         model = _online_model(len(bag.vocabulary), settings)
         model.update(_Documents(bag.counts, order, rarity, progress))
-        topics = Topics(model.state.get_lambda(), model.alpha, model.eta)
-    elif weights == "counts":
-        topics = _sample_gibbs(bag.counts, settings, progress)
-    else:
-        raise OnelayerError(f"tomotopy samples words, which are counted; {weights} needs gensim")
-    if not np.isfinite(topics.word_probability).all():
-        raise OnelayerError(f"LDA with {settings.topics} topics: a probability is not finite")
-    return topics
+        return Topics(model.state.get_lambda(), model.alpha, model.eta)
+    if weights == "counts":
+        return _sample_gibbs(bag.counts, settings, progress)
+    raise OnelayerError(f"tomotopy samples words, which are counted; {weights} needs gensim")
 
 
 class _Documents:  # as gensim reads them, [(word, count or weight)], one at a time
@@ -108,12 +103,11 @@ def _online_model(words: int, settings: LdaSettings):
 
     # It warns wherever passes times iterations are few; ours are the paper's.
     logging.getLogger("gensim.models.ldamodel").setLevel(logging.ERROR)
-    alpha, eta = settings.priors
-    given = settings.model_dump(include={"passes", "chunksize", "decay", "offset", "iterations"})
-    given |= {"num_topics": settings.topics, "alpha": alpha, "eta": eta}
-    given |= {"random_state": settings.seed, "eval_every": None}  # perplexity draws numbers, too
-    # float32 underflows where topics are many.
-    return LdaModel(id2word=FakeDict(words), dtype=np.float64, **given)
+    given = settings.model_dump(include={"passes", "chunksize", "decay", "offset"})
+    given |= {"num_topics": settings.topics, "random_state": settings.seed}
+    # By default its priors are 1 / topics, and an E-step takes 50 iterations at most. Perplexity
+    # would draw numbers, too; float32 underflows where topics are many.
+    return LdaModel(id2word=FakeDict(words), dtype=np.float64, eval_every=None, **given)
 
 
 def document_topics(
@@ -142,8 +136,8 @@ def _sample_gibbs(counts: scipy.sparse.csr_matrix, settings: LdaSettings, progre
         os.environ["TOMOTOPY_ISA"] = "sse2"  # read once, by the import
     import tomotopy
 
-    alpha, eta = settings.priors
-    model = tomotopy.LDAModel(k=settings.topics, alpha=alpha, eta=eta, seed=settings.seed)
+    prior = 1 / settings.topics
+    model = tomotopy.LDAModel(k=settings.topics, alpha=prior, eta=prior, seed=settings.seed)
     model.optim_interval = 0  # it would adapt the priors every ten sweeps
     names = np.arange(counts.shape[1]).astype(str)
     for start, end in pairwise(counts.indptr):
@@ -155,6 +149,41 @@ def _sample_gibbs(counts: scipy.sparse.csr_matrix, settings: LdaSettings, progre
     column = np.array(model.used_vocabs, dtype=int)
     for topic in range(settings.topics):
         # float32, and counts plus eta: rounding gives the counts back.
-        assigned[topic, column] = np.rint(model.get_topic_word_dist(topic, normalize=False) - eta)
-    priors = np.full(settings.topics, alpha), np.full(counts.shape[1], eta)
-    return Topics(assigned + eta, *priors)
+        assigned[topic, column] = np.rint(model.get_topic_word_dist(topic, normalize=False) - prior)
+    return Topics(assigned + prior, *(np.full(size, prior) for size in assigned.shape))
+
+
+def filter_ambiguous_words(
+    word_probability: np.ndarray,
+    words: list[str],
+    settings: AmbiguitySettings,
+    allow_empty: bool = False,
+) -> pd.DataFrame:
+    """Keep each topic's most representative words (Li, Li & Risteski 2023), most probable first.
+
+    `disjoint`: a word stays only in its most probable topic, as in theory; `overlapping`: in all.
+
+    Rows `overlap`, `threshold` (its label), `topic`, `word`, `probability`. A topic without a word
+    is an OnelayerError, with `allow_empty` it is left out.
+    """
+    topics, vocabulary = word_probability.shape
+    tables = []
+    for overlap, threshold in product(settings.overlaps, settings.thresholds):
+        kept = threshold.words_kept(vocabulary)
+        where = f"topics.ambiguity: threshold {threshold.label}, {overlap}"
+        if not 1 <= kept <= vocabulary:
+            problem = f"keeps {kept} of {vocabulary} words a topic; 1 to {vocabulary} allowed"
+            raise OnelayerError(f"{where}: {problem}")
+        tops = top_words(word_probability, kept)
+        topic, word = np.repeat(np.arange(topics), kept), tops.ravel()
+        if overlap == "disjoint":
+            at_home = word_probability.argmax(axis=0)[word] == topic
+            topic, word = topic[at_home], word[at_home]
+            empty = np.setdiff1d(np.arange(topics), topic)
+            if len(empty) and not allow_empty:
+                problem = f"leaves no word in topic {', '.join(map(str, empty))}"
+                raise OnelayerError(f"{where}: {problem}: all its top words are likelier elsewhere")
+        table = {"overlap": overlap, "threshold": threshold.label, "topic": topic}
+        table |= {"word": [words[n] for n in word], "probability": word_probability[topic, word]}
+        tables.append(pd.DataFrame(table))
+    return pd.concat(tables, ignore_index=True)

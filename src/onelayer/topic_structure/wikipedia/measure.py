@@ -67,17 +67,18 @@ class Draws(NamedTuple):
         return intervals.over_seeds(self.values, *map(float, ends))
 
 
-def resamples(units: int, count: int, *seed: object) -> np.ndarray:
-    """How often each unit is drawn in each bootstrap resample, float64 [R, units]."""
-    drawn = generator(*seed).multinomial(units, np.full(units, 1.0 / units), size=count)
+def resamples(D: int, settings: UncertaintySettings) -> np.ndarray:
+    """How often each document is drawn in each bootstrap resample, float64 [R, D]."""
+    rng = generator("documents", settings.seed)
+    drawn = rng.multinomial(D, np.full(D, 1.0 / D), size=settings.document_resamples)
     return drawn.astype(np.float64)
 
 
 def rows_of(variant: Variant, quantity: str, seeds: Sequence[int], draws: Draws) -> Iterator[dict]:
     """The row over all seeds, then, where there are several, one of each.
 
-    `value`, `low`, `high`, `n`; of the null `null` (mean), `null_low`, `null_high` (95% of it), `z`
-    and `p` (one-sided; of these topics: that others might be fitted is no part of it). Of attention
+    `value`, `low`, `high`, `n`; of the null `null` (mean), `null_low`, `null_high` (95% of it) and
+    `p` (one-sided; of these topics: that others might be fitted is no part of it). Of attention
     also the ratio over each checkpoint's own null, `over_null`, `over_low`, `over_high`, and its
     resamples, `over_replicates` [R], to compare models by.
     """
@@ -87,12 +88,9 @@ def rows_of(variant: Variant, quantity: str, seeds: Sequence[int], draws: Draws)
     for seed, of in chosen.items():
         part = Draws(*(one[..., of] for one in draws[:3]), draws.n)
         (value, low, high), means = part.interval(), part.null.mean(axis=1)
-        centre, spread = means.mean(), means.std(ddof=1)
         least, most = intervals.percentile_interval(means)
-        row = {"value": value, "low": low, "high": high, "n": part.n, "null": centre}
+        row = {"value": value, "low": low, "high": high, "n": part.n, "null": means.mean()}
         row |= {"null_low": least, "null_high": most}
-        varies = spread > ROUNDING * np.abs(means).max()
-        row["z"] = (value - centre) / spread if varies else np.nan
         row["p"] = (1 + (means >= value - ROUNDING * abs(value)).sum()) / (len(means) + 1)
         row = {name: float(number) for name, number in row.items()}
         row = {"seed": seed, **variant._asdict(), "quantity": quantity} | row
@@ -116,28 +114,29 @@ def measure_attention(
     labels: Labels,
     settings: UncertaintySettings,
     seeds: Sequence[int] = (),
+    vary_topics: bool = False,
 ) -> pd.DataFrame:
     """Attention ratios of one model under every variant, from rows of `probe`.
 
     `weights` of S checkpoints, [rows] each. Returns rows `seed`, `overlap`, `threshold`, `quantity`
     and what `rows_of` adds, of `attention_ratio`; `..._distance_standardised`; at the tightest
     threshold `..._within_documents`; the paper's two directions as differences,
-    `..._tightest_minus_loosest` and `..._disjoint_minus_overlapping`; and of the ratio and these
-    two again, `..._over_topics`, with intervals for topics like these.
+    `..._tightest_minus_loosest` and `..._disjoint_minus_overlapping`; and, to `vary_topics`, the
+    ratio and these two again, `..._over_topics`, with intervals for topics like these.
 
     Raises:
         OnelayerError: a variant has too few pairs of some class.
     """
     pairs = Pairs.read(rows, weights, labels.words)
     D = len(rows["document"].cat.categories)
-    resampled = resamples(D, settings.document_resamples, "documents", settings.seed)
+    resampled = resamples(D, settings)
     measured, ratios, without = [], {}, {}
 
-    def measure(quantity: str, named: Variant, draws: Draws, without: np.ndarray | None) -> None:
+    def measure(quantity: str, named: Variant, draws: Draws, left: np.ndarray | None) -> None:
         rows = list(rows_of(named, quantity, seeds, draws))
         measured.extend(rows)
-        if without is not None:
-            measured.append(over_topics(rows[0], without, labels.topics.shape[2]))
+        if left is not None:
+            measured.append(over_topics(rows[0], left, labels.topics.shape[2]))
 
     for variant, topics in zip(labels.variants, labels.topics, strict=True):
         among, first = pairs.among(topics.any(axis=1)), variant in labels.first
@@ -148,14 +147,16 @@ def measure_attention(
         for quantity, draws in found.items():
             if not all(np.isfinite(one).all() for one in draws):
                 raise OnelayerError(
-                    f"topics.ambiguity: threshold {variant.threshold}, {variant.overlap}: too few "
+                    f"topics: threshold {variant.threshold}, {variant.overlap}: too few "
                     f"pairs of {topics.any(axis=1).sum()} words of {topics.any(axis=0).sum()} "
                     f"topics for {quantity}, its interval and its null; a looser threshold or more "
                     "documents"
                 )
-            if quantity == ATTENTION:
-                ratios[variant], without[variant] = draws, without_topics(among, same, topics)
-            measure(quantity, variant, draws, without[variant] if quantity == ATTENTION else None)
+            left = None
+            if quantity == ATTENTION and vary_topics:
+                left = without[variant] = without_topics(among, same, topics)
+            measure(quantity, variant, draws, left)
+        ratios[variant] = found[ATTENTION]
     # The paper's two directions as differences, from the same resamples of documents.
     overlaps = list(dict.fromkeys(variant.overlap for variant in labels.variants))
     tight, *others = dict.fromkeys(variant.threshold for variant in labels.variants)
@@ -170,7 +171,7 @@ def measure_attention(
     for quantity, named, *ends in apart:
         one, other = (ratios[end] for end in ends)
         less = (of - from_ for of, from_ in zip(one[:3], other[:3], strict=True))
-        left = np.subtract(*(without[end] for end in ends))
+        left = np.subtract(*(without[end] for end in ends)) if vary_topics else None
         measure(quantity, named, Draws(*less, one.n), left)
     return pd.DataFrame(measured)
 
@@ -184,8 +185,7 @@ def measure_classes(
     seeds: Sequence[int],
 ) -> pd.DataFrame:
     """Ratios of pairs whose classes are known: `same`, bool [rows], and draws of it as the null."""
-    D = int(pairs.document.max()) + 1
-    resampled = resamples(D, settings.document_resamples, "documents", settings.seed)
+    resampled = resamples(int(pairs.document.max()) + 1, settings)
     null = np.stack([class_sums(pairs.numbers, one, pairs.distance, B) for one in null])
     found = _ratios(pairs, same, resampled, null)
     rows = [row for name, one in found.items() for row in rows_of(variant, name, seeds, one)]
@@ -228,10 +228,11 @@ def without_topics(pairs: Pairs, same: np.ndarray, topics: np.ndarray) -> np.nda
     numbers, nowhere = pairs.numbers, np.zeros(len(same), dtype=np.int64)
     whole = class_sums(numbers, same, nowhere, 1)
     groups, ratios = np.arange(topics.shape[1]) % TOPIC_GROUPS, []
-    for group in np.unique(groups):
-        left = topics & (groups != group)
-        touched = (topics != left).any(axis=1)
-        rows = np.flatnonzero(touched[pairs.first] | touched[pairs.second])
+    of_group = [topics[:, groups == group].any(axis=1) for group in np.unique(groups)]
+    bits = (np.array(of_group).T << np.arange(len(of_group))).sum(axis=1)  # a word's groups
+    bits = bits[pairs.first] | bits[pairs.second]
+    for group in range(len(of_group)):
+        left, rows = topics & (groups != group), np.flatnonzero(bits & 1 << group)
         first, second = pairs.first[rows], pairs.second[rows]
         kept = left.any(axis=1)[first] & left.any(axis=1)[second]
         now = meets(topic_bits(left), first, second)[kept]
@@ -252,4 +253,5 @@ def over_topics(row: dict, without: np.ndarray, topics: int) -> dict:
     half = stdtrit(G - 1, 0.975) * deviation if G > 1 else np.nan
     low, high = (row["value"] - row["low"], row["high"] - row["value"])
     ends = {"low": row["value"] - np.hypot(low, half), "high": row["value"] + np.hypot(high, half)}
+    row = {name: of for name, of in row.items() if not name.startswith("over_")}  # of documents
     return row | ends | {"quantity": row["quantity"] + OVER_TOPICS, "n": topics}

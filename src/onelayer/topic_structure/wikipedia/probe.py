@@ -36,6 +36,7 @@ from onelayer.text.models.checkpoints import (
     word_embeddings,
 )
 from onelayer.text.models.tokenizer import encode, piece_ids
+from onelayer.text.topics.lda import silent
 from onelayer.topic_structure.wikipedia.ratio import EDGES, meets, over
 
 # Attention between places, [T, T] of [L, H, T, T]; the paper takes the mean. In float32 its sums
@@ -133,7 +134,7 @@ def probe(
     bits: np.ndarray,
     reference_length: int,
     pooled: Sequence[str] = ("mean",),
-    progress: Callable[..., Iterable] = lambda items, **_: items,
+    progress: Callable = silent,
     batch: int = 1,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The one loop that probes: articles or inputs, any checkpoint, any device.

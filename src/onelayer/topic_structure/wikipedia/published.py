@@ -96,7 +96,7 @@ def model_rows(
     about_0 = set(rows[zero][["way", "overlap", "threshold", "quantity"]].itertuples(False, None))
     first = {way: next(iter(thresholds)) for way, thresholds in ways.items()}
     kept = rows["quantity"].isin([*COMPARED, EQUAL, TIGHTER, DISJOINT])
-    kept |= rows["quantity"].str.endswith(OVER_TOPICS) & (rows["way"] == "authors")
+    kept |= rows["quantity"].str.endswith(OVER_TOPICS)
     kept |= rows["quantity"].isin(AT_FIRST) & (rows["threshold"] == rows["way"].map(first))
     state = learned(histories)[1]
     records = rows[kept].to_dict("records")

@@ -21,8 +21,7 @@ from onelayer.errors import OnelayerError
 from onelayer.seeds import generator
 from onelayer.settings.probe import UncertaintySettings
 from onelayer.settings.topics import AmbiguitySettings
-from onelayer.text.topics.ambiguity import filter_ambiguous_words
-from onelayer.text.topics.lda import read_topics
+from onelayer.text.topics.lda import filter_ambiguous_words, read_topics
 
 # Smallest distance |i - j| of each bin; the last one is open.
 EDGES = np.array([1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 17, 25, 33, 49, 65, 97, 129])
@@ -91,7 +90,7 @@ def label_words(kept: pd.DataFrame, vocabulary: pd.DataFrame, known: Collection[
         words_of_topic = member.sum(axis=0)
         if (words_of_topic > 0).sum() < 2 or words_of_topic.max() < 2:
             raise OnelayerError(
-                f"topics.ambiguity: threshold {variant.threshold}, {variant.overlap}: "
+                f"topics: threshold {variant.threshold}, {variant.overlap}: "
                 f"{member.any(axis=1).sum()} of {variant.of(kept)['word'].nunique()} words of the "
                 "topics are one piece in this model's tokenizer; pairs of one topic and of two are "
                 "needed (topics.words.single_piece_in has the topics made of such words)"

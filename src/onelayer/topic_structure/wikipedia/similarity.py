@@ -102,7 +102,7 @@ def measure_embeddings(
             means = pair_means([one[chosen] for one in of], topics[chosen], draws)
             if not np.isfinite(means).all():
                 raise OnelayerError(
-                    f"topics.ambiguity: threshold {variant.threshold}, {variant.overlap}: too few "
+                    f"topics: threshold {variant.threshold}, {variant.overlap}: too few "
                     f"pairs of {size} words for embeddings, their interval and null; a looser "
                     "threshold"
                 )

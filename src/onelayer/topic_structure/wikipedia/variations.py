@@ -23,6 +23,7 @@ from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
 from onelayer.settings.topic_structure import Way
 from onelayer.text.models.tokenizer import piece_ids
 from onelayer.text.pretraining.text import CLS_ID, SEP_ID
+from onelayer.text.topics.lda import silent
 from onelayer.topic_structure.wikipedia.measure import (
     ACROSS,
     DRAWN,
@@ -35,8 +36,6 @@ from onelayer.topic_structure.wikipedia.probe import Text, embed, encode_texts, 
 from onelayer.topic_structure.wikipedia.ratio import Pairs, label_words, tightest, topic_bits
 from onelayer.topic_structure.wikipedia.similarity import measure_embeddings
 
-Progress = Callable[..., Iterable]
-
 
 def measure_inputs(
     models: Iterable[PreTrainedModel],
@@ -48,7 +47,7 @@ def measure_inputs(
     uncertainty: UncertaintySettings,
     seeds: Sequence[int],
     drawn: bool = False,
-    progress: Progress = lambda items, **_: items,
+    progress: Callable = silent,
 ) -> pd.DataFrame:
     """Attention ratios of one model on inputs, by which words are paired.
 
@@ -98,7 +97,7 @@ def measure_ways(
     vocabulary: pd.DataFrame,
     settings: AttentionProbeSettings,
     uncertainty: UncertaintySettings,
-    progress: Progress = lambda items, **_: items,
+    progress: Callable = silent,
 ) -> pd.DataFrame:
     """Attention and embedding ratios of a checkpoint, by way; one forward pass serves all ways.
 
