@@ -28,6 +28,7 @@ BAD = {
     "models.bert-here.family": "gpt",
     "topic_structure.wikipedia.corpus": "vital-artikels",
     "topic_structure.wikipedia.models": ["minilm", "minillm"],
+    "decision_lists.value.seeds": [1, 1],
     "topic_structure.synthetic.model.p_m": 2,
     "scan_snap.scan.seeds": 0,
     "scan_snap.entropy_sweep.initial": "ones",
@@ -61,6 +62,13 @@ def test_a_bad_value_is_one_line_that_names_its_key(path):
 def test_a_mistyped_key_is_named_with_the_nearest_known_one():
     with pytest.raises(SystemExit, match="did you mean 'seeds'"):
         load(changed("decision_lists.value.sedes", [1]))
+
+
+def test_five_faults_are_named_and_the_others_counted():
+    with pytest.raises(SystemExit) as ended:
+        load(changed("topics.lda", {}))
+    lines = str(ended.value.code).splitlines()
+    assert len(lines) == 6 and lines[-1].startswith("config: and ") and lines[-1].endswith(" more")
 
 
 def test_values_that_do_not_go_together_name_both_sides():

@@ -64,6 +64,9 @@ def test_findings_have_a_line_a_claim_with_a_link_to_its_table(results):
     assert cells[1:] == [
         "Fig. 1", "paper", "1.00", "1.00 [0.90, 1.10]", "reproduced", "[t](tables/scan_snap/t.md)",
     ]  # fmt: skip
+    table = (results / "tables/all_papers/scoreboard.md").read_text("utf-8").splitlines()
+    [line] = [line for line in table if "is 1 \\| one" in line]
+    assert line.count("reproduced") == 1  # all together it is the same
     verdicts = read(results / "tables/all_papers/scoreboard.csv")["verdict"].tolist()
     assert verdicts == ["reproduced", "larger", "negligible"]
 
