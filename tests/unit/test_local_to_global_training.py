@@ -225,6 +225,8 @@ def test_an_escape_lasts_to_the_end():
     assert escape(run, CHAIN) == 20
     run.loc[run["iteration"] == 40, "loss"] = HIGH
     assert escape(run, CHAIN) == np.inf
+    again = pd.DataFrame({"iteration": [60], "loss": [LOW]})
+    assert escape(pd.concat([run, again]), CHAIN) == 60
 
 
 def test_the_median_counts_those_that_stay_as_last():
