@@ -318,7 +318,7 @@ def test_a_killed_training_goes_on_and_ends_with_the_same_bits(family, tmp_path)
     whole, expected = trained(tmp_path, family)
     for one, other in zip(resumed.model.parameters(), whole.model.parameters(), strict=True):
         assert torch.equal(one, other)
-    assert history.equals(expected)
+    assert history.equals(expected) and set(history["split"]) == {"held-out"}
 
 
 @each_family
