@@ -8,7 +8,7 @@ from onelayer.evidence.tables import tidy
 from onelayer.job import job
 from onelayer.scan_snap.data import COMMON, DISTINCT, SLOTS
 from onelayer.scan_snap.measures import (
-    fastest_windows,
+    fastest_decoder,
     over_runs,
     scan_measures,
     trajectories,
@@ -41,10 +41,7 @@ ROWS = (0, 2, 4, 6, 8, 10)  # iterations of the paper's heat map; the last one i
 
 def table(simulated: dict[str, pd.DataFrame], iterations: dict[str, int]) -> pd.DataFrame:
     """Every number of the simulations, a row per decoder; the frozen one beside the fastest."""
-    rest = simulated["rest"]
-    fastest = rest["lr_Y_multiplier"].max()
-    _, c = trajectories(rest[rest["lr_Y_multiplier"] == fastest])
-    transition = fastest_windows(c[: iterations["rest"] + 1])
+    fastest, transition = fastest_decoder(simulated["rest"], iterations["rest"])
     measured = {}
     for simulation, runs in simulated.items():
         for rate, part in runs.groupby("lr_Y_multiplier"):

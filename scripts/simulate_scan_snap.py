@@ -7,9 +7,9 @@ from onelayer.settings.scan_snap import SimulationSettings, TransitionSettings
 with job(snakemake) as step:
     transition = TransitionSettings(**step.settings["transition"])
     step.save(transition=simulate_slower(transition, step.execution.part("transition")))
-    for name in ("scan", "rest", "entropy_sweep"):
+    rest = SimulationSettings(**step.settings["rest"])
+    trained = simulate(rest, step.execution.part("rest"))
+    step.save(rest=trained, frozen=simulate_frozen(rest, trained, step.execution.part("frozen")))
+    for name in ("scan", "entropy_sweep"):
         sweep = SimulationSettings(**step.settings[name])
-        simulated = simulate(sweep, step.execution.part(name))
-        step.save(**{name: simulated})
-        if name == "rest":
-            step.save(frozen=simulate_frozen(sweep, simulated, step.execution.part("frozen")))
+        step.save(**{name: simulate(sweep, step.execution.part(name))})

@@ -126,6 +126,13 @@ def fastest_windows(c: np.ndarray) -> np.ndarray:
     return np.where((fastest < len(speed) - 1) & (speed.max(axis=0) > 0), fastest, np.nan)
 
 
+def fastest_decoder(simulated: pd.DataFrame, iterations: int) -> tuple[float, np.ndarray]:
+    """The largest lr_Y / lr_Z, and the phase transition of each of its runs as above, [runs]."""
+    rate = simulated["lr_Y_multiplier"].max()
+    _, c = trajectories(simulated[simulated["lr_Y_multiplier"] == rate])
+    return rate, fastest_windows(c[: iterations + 1])
+
+
 def slowing_down(followed: np.ndarray, fastest: np.ndarray, lag: int) -> np.ndarray:
     """Log10 of a number's speed in window `fastest` over its speed `lag` windows later, [runs].
 

@@ -22,7 +22,7 @@ from torch import Tensor
 from onelayer.ensemble import Ensemble, Optimizer, RunRandom, train_in_chunks
 from onelayer.ensemble.execution import Execution
 from onelayer.scan_snap.data import COMMON, DISTINCT, TOKEN_CHANCES, Task, draw_counts
-from onelayer.scan_snap.measures import ATTENTION, KEYS, WINDOW, fastest_windows, trajectories
+from onelayer.scan_snap.measures import ATTENTION, KEYS, WINDOW, fastest_decoder
 from onelayer.settings.scan_snap import SimulationSettings, TransitionSettings
 
 Parameters = dict[str, Tensor]
@@ -157,11 +157,9 @@ def simulate_frozen(
 
     Until then a run is as it was: what differs afterwards is the decoder's doing.
     """
-    fastest = max(settings.lr_Y_multiplier)
-    _, c = trajectories(trained[trained["lr_Y_multiplier"] == fastest])
-    over = fastest_windows(c[: settings.iterations + 1]) + WINDOW
-    alone = settings.model_copy(update={"lr_Y_multiplier": [fastest]})
-    return simulate(alone, execution, frozen_at=over)
+    rate, transition = fastest_decoder(trained, settings.iterations)
+    alone = settings.model_copy(update={"lr_Y_multiplier": [rate]})
+    return simulate(alone, execution, frozen_at=transition + WINDOW)
 
 
 def simulate_slower(settings: TransitionSettings, execution=Execution()) -> pd.DataFrame:

@@ -118,13 +118,13 @@ def check_columns(path: Path, there: Iterable[str], needed: Iterable[str]) -> No
 
 def lines(path: Path) -> Iterator[str]:
     """The lines of a text file in UTF-8, with their ends; unpacked if need be."""
-    place = 0
+    place, size = 0, path.stat().st_size
     try:
         with open_unpacked(path) as file:
             while line := file.readline(LONGEST_LINE + 1):
                 if len(line) > LONGEST_LINE:
                     raise OnelayerError(f"{path}: a line is longer than {LONGEST_LINE} bytes")
-                check_growth(path, path.stat().st_size, place + len(line))
+                check_growth(path, size, place + len(line))
                 text = line.decode()
                 # The mark with which some editors begin a file in UTF-8 is no word of it.
                 yield text if place else text.removeprefix("\ufeff")
@@ -281,7 +281,8 @@ def read_dump(path: Path) -> Iterator[Article]:
 
 class _Bounded:  # a dump as its parser reads it: nothing but a dump, no page without an end
     def __init__(self, path: Path, stream: BinaryIO) -> None:
-        self._path, self._stream, self._tail = path, stream, b""
+        self._path, self._size = path, path.stat().st_size
+        self._stream, self._tail = stream, b""
         self._open = 0  # bytes since a page ended
         begin = stream.peek(1)  # a whole buffer, unless the file ends
         if not _ROOT.match(begin):  # entities can be declared only before the first element
@@ -290,7 +291,7 @@ class _Bounded:  # a dump as its parser reads it: nothing but a dump, no page wi
 
     def read(self, size: int) -> bytes:  # as the parser calls it
         piece = self._stream.read(size)
-        check_growth(self._path, self._path.stat().st_size, self._stream.tell())
+        check_growth(self._path, self._size, self._stream.tell())
         seam = self._tail + piece
         end = seam.rfind(_END_OF_PAGE)
         self._open = len(seam) - end if end >= 0 else self._open + len(piece)

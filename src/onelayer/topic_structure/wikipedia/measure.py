@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtrit
 
 from onelayer.errors import OnelayerError
 from onelayer.evidence import intervals
@@ -60,6 +59,8 @@ class Draws(NamedTuple):
     replicates: np.ndarray  # of resampled units, [R, S]
     null: np.ndarray  # of permuted topics, [P, S]
     n: int  # units resampled
+    without: np.ndarray | None = None  # the mean over checkpoints without a group of topics, [G]
+    topics: int = 0  # K, if some were left out
 
     def interval(self) -> tuple[float, float, float]:
         """The mean over checkpoints with its interval over units and seeds."""
@@ -80,7 +81,8 @@ def rows_of(variant: Variant, quantity: str, seeds: Sequence[int], draws: Draws)
     `value`, `low`, `high`, `n`; of the null `null` (mean), `null_low`, `null_high` (95% of it) and
     `p` (one-sided; of these topics: that others might be fitted is no part of it). Of attention
     also the ratio over each checkpoint's own null, `over_null`, `over_low`, `over_high`, and its
-    resamples, `over_replicates` [R], to compare models by.
+    resamples, `over_replicates` [R], to compare models by. Then, where topics were left out, the
+    row over all seeds once more, with an interval over topics, too.
     """
     chosen = {ALL: slice(None)}
     if len(draws.values) > 1:
@@ -94,6 +96,8 @@ def rows_of(variant: Variant, quantity: str, seeds: Sequence[int], draws: Draws)
         row["p"] = (1 + (means >= value - ROUNDING * abs(value)).sum()) / (len(means) + 1)
         row = {name: float(number) for name, number in row.items()}
         row = {"seed": seed, **variant._asdict(), "quantity": quantity} | row
+        if seed == ALL:
+            of_documents = dict(row)
         if quantity in (ATTENTION, EQUAL):
             centres = part.null.mean(axis=0)
             corrected = Draws(part.values / centres, part.replicates / centres, part.null, part.n)
@@ -101,6 +105,8 @@ def rows_of(variant: Variant, quantity: str, seeds: Sequence[int], draws: Draws)
             row |= dict(zip(("over_null", "over_low", "over_high"), ends, strict=True))
             row["over_replicates"] = corrected.replicates.mean(axis=1)
         yield row
+    if draws.without is not None:
+        yield over_topics(of_documents, draws.without, draws.topics)
 
 
 def as_it_is(rows: pd.DataFrame, weight: np.ndarray, reference_length: int) -> np.ndarray:
@@ -130,32 +136,25 @@ def measure_attention(
     pairs = Pairs.read(rows, weights, labels.words)
     D = len(rows["document"].cat.categories)
     resampled = resamples(D, settings)
-    measured, ratios, without = [], {}, {}
-
-    def measure(quantity: str, named: Variant, draws: Draws, left: np.ndarray | None) -> None:
-        rows = list(rows_of(named, quantity, seeds, draws))
-        measured.extend(rows)
-        if left is not None:
-            measured.append(over_topics(rows[0], left, labels.topics.shape[2]))
-
+    measured, ratios = [], {}
     for variant, topics in zip(labels.variants, labels.topics, strict=True):
         among, first = pairs.among(topics.any(axis=1)), variant in labels.first
         moved = permutations(topics, labels.occurrences, settings)
         strata = [(among.distance, B), (among.document, D)][: 1 + first]
         same = meets(topic_bits(topics), among.first, among.second)
         found = _ratios(among, same, resampled, *permuted_sums(among, topics, moved, strata))
+        if vary_topics:
+            without = without_topics(among, same, topics)
+            found[ATTENTION] = found[ATTENTION]._replace(without=without, topics=topics.shape[1])
         for quantity, draws in found.items():
-            if not all(np.isfinite(one).all() for one in draws):
+            if not all(np.isfinite(one).all() for one in draws[:3]):
                 raise OnelayerError(
                     f"topics: threshold {variant.threshold}, {variant.overlap}: too few "
                     f"pairs of {topics.any(axis=1).sum()} words of {topics.any(axis=0).sum()} "
                     f"topics for {quantity}, its interval and its null; a looser threshold or more "
                     "documents"
                 )
-            left = None
-            if quantity == ATTENTION and vary_topics:
-                left = without[variant] = without_topics(among, same, topics)
-            measure(quantity, variant, draws, left)
+            measured += rows_of(variant, quantity, seeds, draws)
         ratios[variant] = found[ATTENTION]
     # The paper's two directions as differences, from the same resamples of documents.
     overlaps = list(dict.fromkeys(variant.overlap for variant in labels.variants))
@@ -171,8 +170,8 @@ def measure_attention(
     for quantity, named, *ends in apart:
         one, other = (ratios[end] for end in ends)
         less = (of - from_ for of, from_ in zip(one[:3], other[:3], strict=True))
-        left = np.subtract(*(without[end] for end in ends)) if vary_topics else None
-        measure(quantity, named, Draws(*less, one.n), left)
+        without = one.without - other.without if vary_topics else None
+        measured += rows_of(named, quantity, seeds, Draws(*less, one.n, without, one.topics))
     return pd.DataFrame(measured)
 
 
@@ -215,7 +214,7 @@ def _ratios(
         like = like_strata(sums.sum(axis=-1)[..., None])[..., 0]  # [D, S, 2]
         null = ratio_at_equal(null_by_document)
         within = Draws(over(like.sum(axis=0)), over(np.tensordot(resampled, like, 1)), null, D)
-        if all(np.isfinite(one).all() for one in within):  # few texts have words of one topic
+        if all(np.isfinite(one).all() for one in within[:3]):  # few texts have words of one topic
             found[WITHIN_DOCUMENTS] = within
     return found
 
@@ -246,12 +245,10 @@ def over_topics(row: dict, without: np.ndarray, topics: int) -> dict:
     """A `row` over documents with an interval over topics, too; NaN ends if it cannot be had.
 
     The grouped jackknife over topics (Tukey 1958): a difference of two ratios that share topics is
-    one number of each group. The distances to the ends of both intervals are added as squares.
+    one number of each group.
     """
     G = len(without)
-    deviation = np.sqrt((G - 1) / G * ((without - without.mean()) ** 2).sum())
-    half = stdtrit(G - 1, 0.975) * deviation if G > 1 else np.nan
-    low, high = (row["value"] - row["low"], row["high"] - row["value"])
-    ends = {"low": row["value"] - np.hypot(low, half), "high": row["value"] + np.hypot(high, half)}
-    row = {name: of for name, of in row.items() if not name.startswith("over_")}  # of documents
-    return row | ends | {"quantity": row["quantity"] + OVER_TOPICS, "n": topics}
+    # Of pseudo-values: G times the whole less (G - 1) times what is left.
+    half = intervals.half_width((G - 1) * without.std(ddof=1), G) if G > 1 else np.nan
+    low, high = intervals.widened(row["value"], row["low"], row["high"], half)
+    return row | {"quantity": row["quantity"] + OVER_TOPICS, "low": low, "high": high, "n": topics}
