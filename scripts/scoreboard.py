@@ -1,8 +1,8 @@
 """Judge every claim: the scoreboard, its picture, a page of findings, and the index of results."""
 
-import math
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import yaml
 
@@ -14,16 +14,13 @@ from onelayer.job import job
 
 BLUE, RED, GREEN, _, ORANGE, SKY, _ = PALETTE
 COLOURS = [BLUE, SKY, GREEN, ORANGE, RED, "#999999", "#c4c4c4", "#e6e6e6"]
-PAPERS = {
-    "all_papers": "All papers",
-    "topic_structure": "Topic structure",
-    "scan_snap": "Scan and Snap",
-    "decision_lists": "Decision lists",
-    "local_to_global": "Local to Global",
+SHORT = {  # for the terminal
+    "reproduced": ["reproduced"],
+    "other size": ["smaller", "larger"],
+    "none or opposite": ["negligible", "opposite"],
+    "undecided": ["undecided", "not reached"],
+    "not run": ["not run"],
 }
-COLUMNS = {"reproduced": ["reproduced"], "other size": ["smaller", "larger"]}
-COLUMNS |= {"none or opposite": ["negligible", "opposite"]}
-COLUMNS |= {"undecided": ["undecided", "not reached"], "not run": ["not run"]}
 TITLE = "Every claim of the four papers, published and ours"
 COUNTED = (
     "Claims by verdict. Printed numbers, those derived from them, theorems and directions are of "
@@ -31,11 +28,10 @@ COUNTED = (
     "weights) 'negligible' is expected."
 )
 NOTES = [
-    "Each claim is decided by one row of its table, named in workflow/claims.yaml. 'theory' is a "
-    "theorem, 'derived' a number that follows from printed ones. 'analogue' is a smaller or other "
-    "model or text than the paper's, or a setting that the paper does not name: it says nothing "
-    "of whether the paper's own result holds. 'control' is a model with random weights: "
-    "the paper says of it, too, that there is next to no effect.",
+    "Each claim is decided by one row of its table (the CSV); workflow/claims.yaml names it. "
+    "'theory' is a theorem, 'derived' a number that follows from printed ones. 'analogue' is a "
+    "smaller or other model or text than the paper's, or a setting of ours: it says nothing of the "
+    "paper's own result. 'control' is a model with random weights, which has next to no effect.",
     "'no effect' is a null's mean with the range of 95% of its draws, where the row measures one.",
     "'all together' is the verdict under Holm's procedure over all claims of the paper that an "
     "interval decides, where it is another one.",
@@ -47,19 +43,17 @@ def digits(row: pd.Series) -> int:
     """Digits behind the point: two of the interval's half, between 2 and 5."""
     half = (row["high"] - row["low"]) / 2
     size = half if half > 0 else abs(row["value"]) / 100
-    known = math.isfinite(size) and size > 0
-    return min(max(1 - math.floor(math.log10(size)), 2), 5) if known else 2
+    return int(np.clip(1 - np.floor(np.log10(size)), 2, 5)) if size > 0 else 2
 
 
 def shown(board: pd.DataFrame) -> pd.DataFrame:
     """The scoreboard for readers."""
     ours, null = ["value", "low", "high"], ["null", "null_low", "null_high"]
-    board = board.reindex(columns=[*board, *{*null} - {*board}])
-    texts = board[["paper", "claim", "place", "kind"]].rename(columns={"place": "where"})
     rows = [(row, digits(row)) for _, row in board.iterrows()]
+    texts = board[["paper", "claim", "place", "kind"]].rename(columns={"place": "where"})
     texts["published"] = [number(row["published"], d) for row, d in rows]
     texts["ours [95%]"] = [interval(*row[ours], d) for row, d in rows]
-    texts["no effect"] = [interval(*row[null], d) for row, d in rows]
+    texts["no effect"] = [interval(*row.reindex(null), d) for row, d in rows]
     texts["verdict"] = board["verdict"]
     differs = board["verdict_together"].ne(board["verdict"])
     texts["all together"] = board["verdict_together"].where(differs, "")
@@ -67,12 +61,13 @@ def shown(board: pd.DataFrame) -> pd.DataFrame:
 
 
 def findings(board: pd.DataFrame, readable: pd.DataFrame) -> str:
-    """A page: the counts, then every claim by paper, with a link to its table."""
+    """A page: the counts, then every claim by paper, with its row and a link to its table."""
     text = ["# Findings", COUNTED, counts(board, "counted").rename_axis("claims").to_markdown()]
     for paper, rows in readable.groupby("paper", sort=False):
         links = rows["table"].map(lambda table: f"[{Path(table).name}](tables/{table}.md)")
         rows = rows.drop(columns=["paper", "no effect", "all together"]).map(markdown)
-        linked = rows.assign(table=links)  # the one cell that is markup
+        code = "`" + board["row"].str.replace("|", r"\|") + "`"
+        linked = rows.assign(table=links, row=code)  # the cells that are markup
         text += [f"## {paper}", linked.to_markdown(index=False, disable_numparse=True)]
     text += ["## Words", "\n".join(f"- {markdown(note)}" for note in NOTES)]
     return "\n\n".join(text) + "\n"
@@ -86,25 +81,22 @@ def draw(board: pd.DataFrame) -> plt.Figure:
         "Stand-ins: other models, texts": board["kind"] == "analogue",
     }
     figure, axes = plt.subplots(2, 1, figsize=(COLUMN, 3.9), sharex=True)
+    inks = ["white" if colour in (BLUE, RED, GREEN) else "black" for colour in COLOURS]
     for axis, (label, of_panel) in zip(axes, panels.items(), strict=True):
         counted = counts(board[of_panel], "paper").reindex(board["paper"].unique(), fill_value=0)
-        left = pd.Series(0, counted.index)
-        for verdict, colour in zip(VERDICTS, COLOURS, strict=True):
-            n = counted[verdict]
-            bars = axis.barh(counted.index, n, left=left, color=colour, label=verdict)
-            ink = "white" if colour in (BLUE, RED, GREEN) else "black"
-            axis.bar_label(bars, n.replace(0, ""), label_type="center", color=ink, fontsize=8)
-            left += n
+        counted.plot.barh(stacked=True, ax=axis, color=COLOURS, width=0.8, legend=False)
+        for bars, verdict, ink in zip(axis.containers, VERDICTS, inks, strict=True):
+            n = counted[verdict].replace(0, "")
+            axis.bar_label(bars, n, label_type="center", color=ink, fontsize=8)
         axis.invert_yaxis()
         axis.set_title(label, fontsize=8.5, loc="left")
+        axis.set_ylabel("")
         axis.tick_params(left=False)
         despine(axis, left=True)
     reproduced = f"{(board[of_papers]['verdict'] == 'reproduced').sum()} of {of_papers.sum()}"
-    about = "claims about the papers'\nown models and theorems reproduced"
-    figure.suptitle(f"{reproduced} {about}", fontsize=10)
+    figure.suptitle(f"{reproduced} claims about the papers'\nown models and theorems reproduced")
     axes[1].set_xlabel("claims")
-    shown = axes[0].get_legend_handles_labels()
-    figure.legend(*shown, loc="outside lower center", ncols=3, handlelength=1)
+    figure.legend(axes[0].containers, VERDICTS, loc="outside lower center", ncols=3, handlelength=1)
     return figure
 
 
@@ -117,8 +109,10 @@ def links(file: Path) -> str:
 
 def index() -> str:
     """A table by paper: a row a rule, its tables and figures side by side, its caption."""
-    rows = {paper: [] for paper in PAPERS}
     params, output = snakemake.params, snakemake.output
+    of_claims = {Path(claim["table"]).parts[0]: claim["paper"] for claim in params.claims}
+    titles = {"all_papers": "All papers"} | of_claims
+    rows = {folder: [] for folder in titles}
     for caption, *outputs in [*params.shown, [params.caption, output.table[0], output.figure[1]]]:
         files = [Path(file).relative_to("results") for file in outputs]
         pictures = [file for file in files if file.suffix == ".png"]
@@ -126,23 +120,22 @@ def index() -> str:
         cells = ["<br>".join(map(links, files)), small, markdown(caption)]
         rows[files[0].parent.name].append(f"| {' | '.join(cells)} |")
     text = ["# Results", "Every claim with its verdict: [findings](findings.md)."]
-    head = ["| result | figure | what it shows |", "|---|---|---|"]
-    for paper in filter(rows.get, PAPERS):
-        text += [f"## {PAPERS[paper]}", "\n".join([*head, *rows[paper]])]
+    head = "| result | figure | what it shows |\n|---|---|---|"
+    for folder in filter(rows.get, titles):
+        text += [f"## {titles[folder]}", "\n".join([head, *rows[folder]])]
     text += ["## Texts", "\n".join(f"- {markdown(credit)}" for credit in params.credits)]
     return "\n\n".join(text) + "\n"
 
 
 def summary(board: pd.DataFrame) -> str:
     """The score in fifteen lines for the terminal."""
-    text, papers_own = [], board[board["counted"].isin(OWN)]
+    text, own = [], board[board["counted"].isin(OWN)]
     overall = "Claims of all papers; stand-ins are other models and texts", counts(board, "counted")
-    by_paper = "Claims about the papers' own models and theorems", counts(papers_own, "paper")
+    by_paper = "Claims about the papers' own models and theorems", counts(own, "paper")
     for title, counted in (overall, by_paper):
-        grouped = {name: counted[verdicts].sum(axis=1) for name, verdicts in COLUMNS.items()}
+        grouped = {name: counted[verdicts].sum(axis=1) for name, verdicts in SHORT.items()}
         text += [title, pd.DataFrame(grouped).rename_axis("").reset_index().to_string(index=False)]
-    text += ["Every claim: results/findings.md. Tables and figures: results/index.md."]
-    return "\n".join(text) + "\n"
+    return "\n".join([*text, "Every claim: results/findings.md. All results: results/index.md.\n"])
 
 
 with job(snakemake) as step:
@@ -153,5 +146,5 @@ with job(snakemake) as step:
     step.save_table(board, title=TITLE, shown=readable, notes=NOTES)
     step.save_figure(draw(board))
     step.save_text(findings=findings(board, readable), index=index(), summary=summary(board))
-    settings = snakemake.params.settings
-    step.save_text(settings=yaml.safe_dump(settings, sort_keys=False, allow_unicode=True))
+    settings = yaml.safe_dump(snakemake.params.settings, sort_keys=False, allow_unicode=True)
+    step.save_text(settings=settings)
