@@ -20,7 +20,7 @@ from tests.oracle import scan_snap as plain
 TASK = Task(num_last=2, next_per_last=2, length=16, batch=10)
 SEEDS = [3, 3, 8, 8]  # two streams of data, two runs each
 READ = functools.partial(simulation.read_batch, TASK, SEEDS)
-GRADIENTS = functools.partial(simulation.gradients, TASK)
+LOSS_AND_GRADIENTS = functools.partial(simulation.loss_and_gradients, TASK)
 
 
 def start():
@@ -36,7 +36,7 @@ def sequences(seed, step):
 @pytest.mark.parametrize("step", range(2))
 def test_loss_and_gradients_equal_those_of_the_plain_model(step):
     parameters = start()
-    loss, slopes = GRADIENTS(parameters, READ(step))
+    loss, slopes = LOSS_AND_GRADIENTS(parameters, READ(step))
     for run, seed in enumerate(SEEDS):
         Y, Z = plain.full_matrices(TASK, parameters["Y"][run], parameters["Z"][run])
         Y.requires_grad_(), Z.requires_grad_()
@@ -52,7 +52,7 @@ def test_loss_and_gradients_equal_those_of_the_plain_model(step):
 def test_training_equals_torch_sgd_on_the_plain_model():
     rates = torch.tensor([1.0, 2.0, 1.0, 2.0])
     optimizer = Optimizer("sgd", lr={"Y": 2 * rates, "Z": rates}, momentum=0.9)
-    trained = train(Ensemble(start(), READ, optimizer, gradients=GRADIENTS), 8)
+    trained = train(Ensemble(start(), READ, optimizer, gradients=LOSS_AND_GRADIENTS), 8)
     run, seed = 1, 3
     Y, Z = plain.full_matrices(TASK, *(start()[name][run] for name in "YZ"))
     Y.requires_grad_(), Z.requires_grad_()
@@ -221,7 +221,7 @@ def test_gradients_and_attention_equal_torchs_encoder_layer_and_its_clipping(run
     expected.backward()
     torch.nn.utils.clip_grad_norm_([*layer.parameters(), *own.values(), bias], 0.5)
 
-    loss, slopes = language_model.gradients(parameters, tokens, 0.5, positional)
+    loss, slopes = language_model.loss_and_gradients(parameters, tokens, 0.5, positional)
     _, weights = language_model.forward(parameters, tokens[:, :, :-1], positional)
     # Sinusoids are float32 in the model.
     assert abs(loss[run] - expected) < 1e-6

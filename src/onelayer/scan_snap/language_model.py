@@ -179,7 +179,7 @@ def decoder_loss(parameters: Parameters, states: Tensor, targets: Tensor) -> Ten
     return each.view(len(W), -1).mean(1)
 
 
-def gradients(parameters: Parameters, tokens: Tensor, clip: float, *options):
+def loss_and_gradients(parameters: Parameters, tokens: Tensor, clip: float, *options):
     """Loss of every run, [R], and its gradients by name, cut to a norm of `clip` as the paper's.
 
     Tokens, [R, B, T + 1], are inputs and targets in one; `options` are `forward`'s.
@@ -212,7 +212,7 @@ def train_language_model(
     def of_batch(parameters: Parameters, batch: tuple[Tensor, int]) -> tuple[Tensor, Parameters]:
         tokens, step = batch
         drop = functools.partial(dropout, random, settings.dropout, step)
-        return gradients(parameters, tokens, settings.clip, training.positions, drop)
+        return loss_and_gradients(parameters, tokens, settings.clip, training.positions, drop)
 
     reader = Reader(text.training, seeds, settings.batch, settings.length, device)
     optimizer = Optimizer(training.optimizer, lr=rates)
@@ -256,16 +256,17 @@ def measure(attention: Tensor, bins: Tensor, number: int) -> dict[str, Tensor]:
         [R, bins]: attention times the number of keys, summed over pairs; `pairs` [bins]: how many.
     """
     T = attention.shape[-1]
-    keys = torch.arange(1, T + 1, device=attention.device)[:, None]
+    sequence, query, key = 1, 2, 3  # axes of attention
+    keys = torch.arange(1, T + 1, device=attention.device)[:, None]  # of each query
     past = torch.ones(T, T, dtype=torch.bool, device=attention.device).tril()
     relative = attention * keys
-    sparse = ((relative < SPARSE) & past).sum(3) / keys[:, 0].double()
+    sparse = ((relative < SPARSE) & past).sum(key) / keys[:, 0].double()
     in_bin = one_hot(bins + 1, number + 1)[..., 1:].double()  # [B, T, bins]
     return {
-        "entropy": -torch.xlogy(attention, attention).sum(3).mean(2).sum(1),
-        "top1": attention.amax(3).mean(2).sum(1),
-        "sparse": sparse.mean(2).sum(1),
-        "received": torch.einsum("rbk,bkf->rf", relative.sum(2), in_bin),
+        "entropy": -torch.xlogy(attention, attention).sum(key).mean(query).sum(sequence),
+        "top1": attention.amax(key).mean(query).sum(sequence),
+        "sparse": sparse.mean(query).sum(sequence),
+        "received": torch.einsum("rbk,bkf->rf", relative.sum(query), in_bin),
         "pairs": torch.einsum("k,bkf->f", past.sum(0).double(), in_bin),
     }
 

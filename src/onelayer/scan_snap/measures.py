@@ -34,16 +34,16 @@ def over_runs(values: np.ndarray | pd.Series, *limits: float) -> dict[str, objec
     return estimate | {"state": few if estimate["n"] else "not reached"}
 
 
-def wide(number: pd.Series, of: pd.Series, given: pd.DataFrame | pd.Series) -> pd.DataFrame:
-    """Tidy rows for readers: what a `number` is down, what it is measured `of` across.
+def wide(quantity: pd.Series, of: pd.Series, rows: pd.DataFrame) -> pd.DataFrame:
+    """Tidy rows for readers: a line per `quantity`, a column per what it is measured `of`.
 
-    `given` are the cells' texts, or rows of numbers with their intervals.
+    Cells are numbers with their intervals, and with what `published` compares them to.
     """
-    if isinstance(given, pd.DataFrame):
-        given = [interval(*ends, 3) for ends in given[["value", "low", "high"]].to_numpy()]
-    grid = pd.DataFrame({number.name: number, "of": of, "text": given})
-    grid = grid.pivot(index=number.name, columns="of", values="text").rename_axis(columns=None)
-    return grid.loc[number.unique(), of.unique()].fillna("–").reset_index()
+    texts = [interval(*ends, 3) for ends in rows[["value", "low", "high"]].to_numpy()]
+    compared = rows["published"].map(" against {:.3f}".format, na_action="ignore").fillna("")
+    grid = pd.DataFrame({"quantity": quantity, "of": of, "text": texts + compared})
+    grid = grid.pivot(index="quantity", columns="of", values="text").rename_axis(columns=None)
+    return grid.loc[quantity.unique(), of.unique()].fillna("–").reset_index()
 
 
 def distinct_entropy(c: np.ndarray) -> np.ndarray:
@@ -82,9 +82,11 @@ def scan_measures(
     _, c = trajectories(simulated)  # [times, runs, 20], by seed
     diverged_at = simulated.groupby("seed")["diverged_at"].max()
     c = np.where(diverged_at.to_numpy()[:, None] < 0, c, np.nan)
-    start, end, scan = c[0], c[iterations], c[: iterations + 1]
+    scan, start, end = c[: iterations + 1], c[0], c[iterations]  # the last two [runs, 20]
     gain, way = end / start, np.abs(end - start).sum(axis=1)
-    fastest, lag = fastest_windows(scan) if transition is None else transition, iterations // 2
+    if transition is None:
+        transition = fastest_windows(scan)
+    lag = iterations // 2
     measures = {
         "common_mass_change": end[:, :COMMON].sum(axis=1) - start[:, :COMMON].sum(axis=1),
         "gain_spearman": order_by_frequency(gain),
@@ -93,8 +95,8 @@ def scan_measures(
         "gain_of_rarest": gain[:, COMMON],
         "largest_attention": end.max(axis=1),
         "largest_attention_after": c[-1].max(axis=1),
-        "slowing_down": slowing_down(scan[..., -1], fastest, lag),
-        "entropy_slowing_down": slowing_down(distinct_entropy(scan), fastest, lag),
+        "slowing_down": slowing_down(scan[..., -1], transition, lag),
+        "entropy_slowing_down": slowing_down(distinct_entropy(scan), transition, lag),
         "way_after": np.abs(c[-1] - end).sum(axis=1) / np.where(way > 0, way, np.nan),
     }
     table = pd.DataFrame(measures, index=diverged_at.index)
@@ -232,33 +234,28 @@ def entropy_trend(runs: pd.DataFrame, published: pd.DataFrame, along: str) -> li
     Paired by seed, because a seed has the same data and start under all learning rates.
 
     Returns:
-        Rows of `{along}_difference` for each number of query tokens with that of the published
+        Rows of `{along}_difference` for each number of query tokens, with that of the published
         cells that ran; then their mean, that which goes least on the claimed side (`least`), and
         the mean in units of the published one (`effect`). None where the rate has one value.
     """
     if runs[along].nunique() < 2:
         return []
-
-    def difference(table: pd.DataFrame, values: str, each: str) -> np.ndarray:  # without NaN
-        means = table.groupby([each, along])[values].agg(lambda v: v.mean(skipna=False)).unstack()
-        return (means.iloc[:, -1] - means.iloc[:, 0]).dropna().to_numpy()
-
+    both = runs[[*SETTINGS, "seed", "entropy"]].merge(published, how="left", on=SETTINGS)
     rows = []
-    for num_last, group in runs.groupby("num_last"):
-        ran = group[SETTINGS].drop_duplicates()
-        theirs = published.merge(ran, on=SETTINGS)
-        row = {"num_last": num_last, "quantity": f"{along}_difference", "published": np.nan}
-        if len(theirs) == len(ran):
-            [row["published"]] = difference(theirs, "published", "num_last")
-        rows.append(row | over_runs(difference(group, "entropy", "seed")))
+    for num_last, group in both.groupby("num_last"):
+        means = group.groupby([along, "seed"])[["entropy", "published"]]
+        means = means.agg(lambda values: values.mean(skipna=False))
+        difference = means.loc[group[along].max()] - means.loc[group[along].min()]  # by seed
+        row = {"num_last": num_last, "quantity": f"{along}_difference"}
+        row["published"] = difference["published"].iloc[0]  # the same for every seed
+        rows.append(row | over_runs(difference["entropy"]))
     sizes = pd.DataFrame(rows)
     overall = weighted_sum(sizes, np.full(len(rows), 1 / len(rows)), np.arange(len(rows)))
     overall |= {"state": sizes["state"].max(), "published": sizes["published"].mean(skipna=False)}
+    effect = {end: overall[end] / overall["published"] for end in ("value", "low", "high")}
+    effect["low"], effect["high"] = sorted([effect["low"], effect["high"]])
     # With the published difference at that number of query tokens.
     _, least = worst(rows, SIDES[along])
-    effect = {end: overall[end] / overall["published"] for end in ("value", "low", "high")}
-    if overall["published"] < 0:
-        effect["low"], effect["high"] = effect["high"], effect["low"]
     return [
         *rows,
         overall | {"quantity": f"{along}_difference_mean"},

@@ -64,31 +64,33 @@ def contextual_attention(task: Task, parameters: Parameters) -> Parameters:
     return {"c": torch.softmax(z + torch.from_numpy(TOKEN_CHANCES).log(), dim=2)}
 
 
-def gradients(
+def loss_and_gradients(
     task: Task, parameters: Parameters, batch: tuple[Tensor, Tensor]
 ) -> tuple[Tensor, Parameters]:
     """Loss of every run, [R], and the gradients of its mean over the batch."""
     Y, (counts, classes) = parameters["Y"], batch
+    # Forward: attention over a class's tokens, [R, B, 20]; x = a / |a|; logits of all tokens.
     of_class = classes[..., None].expand_as(counts)
-    z = attention_logits(task, parameters["Z"]).gather(1, of_class)  # [R, B, 20]
-    attention = torch.softmax(z + counts.to(z.dtype).log_(), dim=2)
-    norm = attention.square().sum(2, keepdim=True).sqrt_()
-    combined = attention / norm
+    z = attention_logits(task, parameters["Z"]).gather(1, of_class)
+    a = torch.softmax(z + counts.to(z.dtype).log_(), dim=2)
+    norm = a.square().sum(2, keepdim=True).sqrt_()
+    combined = a / norm
     tokens = torch.from_numpy(task.tokens)[classes]
-    x = Y.new_zeros(*classes.shape, task.contextual).scatter_(2, tokens, combined)
-
+    x = Y.new_zeros(*classes.shape, task.contextual).scatter_(2, tokens, combined)  # [R, B, I]
     log_p = torch.log_softmax(x @ Y, dim=2)  # [R, B, M]
-    targets = (task.contextual + task.num_last + classes)[..., None]
-    loss = -log_p.gather(2, targets).mean(dim=(1, 2))
+    targets = (task.contextual + task.num_last + classes)[..., None]  # [R, B, 1]
+    loss = -log_p.gather(2, targets).squeeze(2).mean(dim=1)
 
-    grad_logits = log_p.exp_()  # softmax - one-hot, over B
+    # Backward through the cross-entropy: (softmax - one-hot) / B.
+    grad_logits = log_p.exp()
     grad_logits.scatter_add_(2, targets, grad_logits.new_full((1, 1, 1), -1).expand_as(targets))
     grad_logits /= task.batch
-    grad_Y, grad_x = x.mT @ grad_logits, (grad_logits @ Y.mT).gather(2, tokens)
-
+    grad_Y = x.mT @ grad_logits
+    grad_x = (grad_logits @ Y.mT).gather(2, tokens)
     # Through x = a / |a|, then through the softmax.
     grad_a = (grad_x - combined * (combined * grad_x).sum(2, keepdim=True)) / norm
-    grad_z = attention * (grad_a - (attention * grad_a).sum(2, keepdim=True))
+    grad_z = a * (grad_a - (a * grad_a).sum(2, keepdim=True))
+    # Sums over the sequences of a class; for common tokens over the classes of a query token, too.
     by_class = z.new_zeros(len(z), task.classes, z.shape[2]).scatter_add_(1, of_class, grad_z)
     of_last = by_class.unflatten(1, (task.num_last, task.next_per_last))  # [R, m, n, 20]
     grad_Z = torch.cat([of_last[..., :COMMON].sum(2), of_last[..., COMMON:].flatten(2)], dim=2)
@@ -131,17 +133,17 @@ def simulate(
                 momentum=settings.momentum,
                 schedule=None if frozen_at is None else moving,
             ),
-            gradients=functools.partial(gradients, task),
+            gradients=functools.partial(loss_and_gradients, task),
             labels=[f"num_last {task.num_last}, {run}" for run in some.to_dict("records")],
         )
 
     tables, steps = [], settings.observed[-1]
     for num_last in settings.num_last:
         task = Task(num_last, settings.next_per_last, settings.length, settings.batch)
-        looks = {"observe": functools.partial(contextual_attention, task), "loss_every": steps}
-        looks |= {"observe_at": settings.observed, "execution": execution.part(num_last)}
-        build = functools.partial(ensemble, task)
-        trained = train_in_chunks(build, len(runs), CHUNK, steps, **looks)
+        build, observe = (functools.partial(f, task) for f in (ensemble, contextual_attention))
+        looks = {"observe": observe, "observe_at": settings.observed, "loss_every": steps}
+        part = execution.part(num_last)
+        trained = train_in_chunks(build, len(runs), CHUNK, steps, **looks, execution=part)
         axes = [trained.observed_at, runs.index, range(task.classes)]
         axes = pd.MultiIndex.from_product(axes, names=["iteration", "run", "sequence_class"])
         c = trained.observed["c"].flatten(0, 2).numpy()  # [iterations * runs * F, 20]
