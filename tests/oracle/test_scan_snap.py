@@ -24,9 +24,9 @@ LOSS_AND_GRADIENTS = functools.partial(simulation.loss_and_gradients, TASK)
 
 
 def start():
-    parameters = simulation.initial_parameters(TASK, SEEDS, "uniform", torch.float64)
+    parameters = simulation.initial_parameters(TASK, SEEDS, "uniform")
     scale = torch.tensor([1.0, 8.0, 2.0, 5.0], dtype=torch.float64)[:, None, None]
-    return {name: tensor * scale for name, tensor in parameters.items()}
+    return {name: tensor.double() * scale for name, tensor in parameters.items()}
 
 
 def sequences(seed, step):
@@ -147,6 +147,7 @@ def cells_of(ours, published, stds):
     rows = [
         {"num_last": 1 + place % 2, "published": published[place], "published_std": stds[place]}
         | mean(seeds)
+        | {"std": seeds.std(ddof=1)}
         for place, seeds in enumerate(ours)
     ]
     return pd.DataFrame(rows)

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import entr
 
-from onelayer.evidence.intervals import half_width, mean, worst
+from onelayer.evidence.intervals import mean, worst
 from onelayer.evidence.tables import interval
 from onelayer.scan_snap.data import COMMON, SLOTS, TOKEN_CHANCES
 
@@ -40,7 +40,7 @@ def wide(quantity: pd.Series, of: pd.Series, rows: pd.DataFrame) -> pd.DataFrame
     Cells are numbers with their intervals, and with what `published` compares them to.
     """
     texts = [interval(*ends, 3) for ends in rows[["value", "low", "high"]].to_numpy()]
-    compared = rows["published"].map(" against {:.3f}".format, na_action="ignore").fillna("")
+    compared = rows["published"].map(" against {:.4g}".format, na_action="ignore").fillna("")
     grid = pd.DataFrame({"quantity": quantity, "of": of, "text": texts + compared})
     grid = grid.pivot(index="quantity", columns="of", values="text").rename_axis(columns=None)
     return grid.loc[quantity.unique(), of.unique()].fillna("–").reset_index()
@@ -199,8 +199,7 @@ def entropy_cells(runs: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
 
 def welch(cells: pd.DataFrame) -> pd.Series:
     """Ours minus the published mean in standard errors of that difference (Welch), [cells]."""
-    # The interval's half by Student's quantile.
-    ours = (cells["high"] - cells["low"]) / 2 / half_width(1.0, cells["n"]) / np.sqrt(cells["n"])
+    ours = cells["std"] / np.sqrt(cells["n"])
     theirs = cells["published_std"] / np.sqrt(PUBLISHED_RUNS)
     return (cells["value"] - cells["published"]) / np.hypot(ours, theirs)
 

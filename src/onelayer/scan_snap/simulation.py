@@ -35,9 +35,7 @@ def read_batch(task: Task, seeds: Sequence[int], step: int) -> tuple[Tensor, Ten
     return torch.from_numpy(np.stack(counts)), torch.from_numpy(np.stack(classes))
 
 
-def initial_parameters(
-    task: Task, seeds: Sequence[int], scheme: str, dtype: torch.dtype = torch.float32
-) -> Parameters:
+def initial_parameters(task: Task, seeds: Sequence[int], scheme: str) -> Parameters:
     """Y and Z of every run, `zero` or `uniform`; those of equal seeds are equal.
 
     Returns:
@@ -45,10 +43,9 @@ def initial_parameters(
         `Z` [R, num_last, 10 + 10 next_per_last]: common tokens, then distinct ones class by class.
     """
     bound = task.vocabulary**-0.5 if scheme == "uniform" else 0.0
-    draw = functools.partial(RunRandom(seeds).uniform, dtype=dtype)
-    Y = draw(task.contextual, task.vocabulary, use=f"initial Y of {task}")
-    width = COMMON + DISTINCT * task.next_per_last
-    Z = draw(task.num_last, width, use=f"initial Z of {task}")
+    width, random = COMMON + DISTINCT * task.next_per_last, RunRandom(seeds)
+    Y = random.uniform(task.contextual, task.vocabulary, use=f"initial Y of {task}")
+    Z = random.uniform(task.num_last, width, use=f"initial Z of {task}")
     return {"Y": Y * (2 * bound) - bound, "Z": Z * (2 * bound) - bound}
 
 
