@@ -73,15 +73,13 @@ def draw(cells: pd.DataFrame) -> plt.Figure:
     for axis, (num_last, of_size) in zip(axes.flat, ran, strict=False):
         panel(axis, of_size)
         axis.set_title(f"query tokens: {num_last:g}", fontsize=9)
-    figure.suptitle("Entropy of attention against learning rates,\nours and the paper's")
+    title = "Entropy of attention against learning rates\nours (lines) and the paper's (dotted)"
+    figure.suptitle(title + " ± standard deviation")
     figure.supylabel("entropy of attention on distinct tokens (nats)", fontsize=9)
     for axis in axes[-1]:
         axis.set_xlabel("lr$_Y$ / lr$_Z$, of decoder and attention (log)", fontsize=8)
-    handles, _ = axes[0, 0].get_legend_handles_labels()
-    for style, face, label in (("-", "0.3", "ours ± std"), (":", "white", "paper ± std")):
-        look = {"color": "0.3", "marker": "o", "markerfacecolor": face, "ls": style}
-        handles.append(plt.Line2D([], [], label=label, **look))
-    figure.legend(handles=handles, loc="outside lower center", ncols=3)
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=4)
     return figure
 
 
@@ -111,7 +109,7 @@ with job(snakemake) as step:
     runs = measures.entropy_by_run(pd.read_parquet(snakemake.input[0]), iterations)
     published = pd.read_csv(step.given("published"))
     cells = measures.entropy_cells(runs, published)
-    title = "Scan and Snap: entropy of attention (nats) against learning rates"
+    title = f"Scan and Snap: entropy of attention after {iterations} iterations, by learning rates"
     rows = table(cells, runs, published)
     step.save_table(rows, title=title, shown=shown(rows), notes=NOTES)
     step.save_figure(draw(cells))

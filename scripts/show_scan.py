@@ -6,14 +6,9 @@ import pandas as pd
 from onelayer.evidence.figures import PALETTE, SEQUENTIAL, despine, plt
 from onelayer.evidence.tables import tidy
 from onelayer.job import job
+from onelayer.scan_snap import measures
 from onelayer.scan_snap.data import COMMON, DISTINCT, SLOTS
-from onelayer.scan_snap.measures import (
-    fastest_decoder,
-    over_runs,
-    scan_measures,
-    trajectories,
-    wide,
-)
+from onelayer.scan_snap.measures import trajectories
 
 # Between which numbers lie by definition.
 ENDS = {"common_mass_change": (-1, 1), "gain_spearman": (-1, 1), "drop_spearman": (-1, 1)}
@@ -41,21 +36,21 @@ SHOWN = (0, 2, 4, 6, 8, 10)  # iterations of the paper's heat map; the last one 
 
 def table(simulated: dict[str, pd.DataFrame], iterations: dict[str, int]) -> pd.DataFrame:
     """Every number of the simulations, a row per decoder; the frozen one beside the fastest."""
-    fastest, transition = fastest_decoder(simulated["rest"], iterations["rest"])
+    fastest, transition = measures.fastest_decoder(simulated["rest"], iterations["rest"])
     measured = {}
     for simulation, runs in simulated.items():
         for rate, part in runs.groupby("lr_Y_multiplier"):
             own = transition if simulation == "frozen" else None
-            measured[simulation, rate] = scan_measures(part, iterations[simulation], own)
+            measured[simulation, rate] = measures.scan_measures(part, iterations[simulation], own)
     control = measured["frozen", fastest]
     control[np.isnan(transition)] = np.nan  # never frozen
     for name in ("slowing_down", "entropy_slowing_down", "way_after"):
         control[f"{name}_over_control"] = measured["rest", fastest][name] - control[name]
     rows = []
-    for (simulation, rate), measures in measured.items():
-        for quantity, values in measures.items():
+    for (simulation, rate), numbers in measured.items():
+        for quantity, values in numbers.items():
             row = {"simulation": simulation, "lr_Y_multiplier": rate, "quantity": quantity}
-            rows.append(row | over_runs(values, *ENDS.get(quantity, ())))
+            rows.append(row | measures.over_runs(values, *ENDS.get(quantity, ())))
     return tidy(rows, ["simulation", "lr_Y_multiplier"])
 
 
@@ -79,13 +74,12 @@ def draw(simulated: dict[str, pd.DataFrame], iterations: dict[str, int]) -> plt.
 def heat_map(axis: plt.Axes, times: np.ndarray, c: np.ndarray) -> None:
     """Some iterations of one seed, c [times, 20]."""
     shown = np.isin(times, [*SHOWN, times[-1]])
-    style = {"cmap": SEQUENTIAL, "vmin": 0, "interpolation": "nearest"}
-    image = axis.imshow(c[shown], aspect="auto", **style)
-    axis.figure.colorbar(image, ax=axis, label="$c_{l|n}$", pad=0.02)
+    style = {"cmap": SEQUENTIAL, "vmin": 0, "interpolation": "nearest", "aspect": "auto"}
+    axis.figure.colorbar(axis.imshow(c[shown], **style), ax=axis, label="$c_{l|n}$", pad=0.02)
     axis.axvline(COMMON - 0.5, color="white", linewidth=1.5)
+    axis.set_xticks(range(0, SLOTS, 5))
     axis.set_yticks(range(shown.sum()), times[shown])
-    axis.set(title="Attention of one seed", ylabel="iteration")
-    axis.set(xlabel="token: common | distinct", xticks=range(0, SLOTS, 5))
+    axis.set(title="Attention of one seed", xlabel="token: common | distinct", ylabel="iteration")
 
 
 def tokens_over_time(axis: plt.Axes, times: np.ndarray, c: np.ndarray) -> None:
@@ -127,7 +121,7 @@ with job(snakemake) as step:
     rows = table(simulated, iterations)
     title = "Scan and Snap: attention of one sequence class over training"
     decoder = rows["simulation"] + rows["lr_Y_multiplier"].map(", lr_Y/lr_Z = {:.15g}".format)
-    shown = wide(rows["quantity"], decoder, rows)
+    shown = measures.wide(rows["quantity"], decoder, rows)
     end = f"The end is that of the figure, iteration {iterations['scan']} of 'scan', "
     end += f"{iterations['rest']} of the others: changes and gains are from the start to there."
     step.save_table(rows, title=title, shown=shown, notes=[end, *NOTES])

@@ -166,21 +166,19 @@ def transition_exponents(times: pd.DataFrame) -> pd.DataFrame:
 
     NaN where a run of the seed has no time, or the rates do not tell the two slopes apart.
     """
-    rows = {}
-    for seed, runs in times.groupby("seed"):
-        logs = np.log(runs[["lr_Z", "lr_Y"]].to_numpy())
-        logs -= logs.mean(axis=0)
-        told_apart = np.linalg.matrix_rank(logs) == 2
-        rows[seed] = np.linalg.pinv(logs) @ np.log(runs["time"]) if told_apart else [np.nan] * 2
-    return pd.DataFrame.from_dict(rows, orient="index", columns=["lr_Z", "lr_Y"])
+    grid = times.pivot(index="seed", columns=["lr_Z", "lr_Y"], values="time")
+    logs = np.log(grid.columns.to_frame())  # [pairs of rates, 2]
+    centred = logs - logs.mean()
+    told_apart = 1.0 if np.linalg.matrix_rank(centred) == 2 else np.nan
+    slopes = np.log(grid.to_numpy()) @ np.linalg.pinv(centred).T * told_apart
+    return pd.DataFrame(slopes, grid.index, ["lr_Z", "lr_Y"])
 
 
 def entropy_by_run(simulated: pd.DataFrame, iteration: int) -> pd.DataFrame:
     """Fig. 6's metric, `entropy`: averaged over the classes of each run, NaN if it diverged."""
     at = simulated[simulated["iteration"] == iteration]
-    entropy = distinct_entropy(at[ATTENTION].to_numpy(np.float64))
-    entropy = np.where(at["diverged_at"] < 0, entropy, np.nan)
-    of_class = at[[*SETTINGS, "seed"]].assign(entropy=entropy)
+    entropy = pd.Series(distinct_entropy(at[ATTENTION].to_numpy(np.float64)), at.index)
+    of_class = at[[*SETTINGS, "seed"]].assign(entropy=entropy.where(at["diverged_at"] < 0))
     return of_class.groupby([*SETTINGS, "seed"], sort=False).mean().reset_index()
 
 

@@ -97,12 +97,12 @@ def loss_and_gradients(
 def simulate(
     settings: SimulationSettings,
     execution: Execution = Execution(),
-    frozen_at: np.ndarray | None = None,
+    frozen_at: float | np.ndarray = np.inf,
 ) -> pd.DataFrame:
     """Train every combination of sizes, learning rates and seeds, and tabulate c.
 
     A seed has the same data and start under all learning rates. Y of each run stands still after
-    iteration `frozen_at`, [runs] of each number of query tokens, if given.
+    iteration `frozen_at`, of all or [runs].
 
     Returns:
         A row per run, observed iteration and class: `KEYS`; `c_00` to `c_19`, c_{l|n} of a class's
@@ -110,17 +110,12 @@ def simulate(
     """
     grid = itertools.product(range(settings.seeds), settings.lr_Z, settings.lr_Y_multiplier)
     runs = pd.DataFrame(grid, columns=["seed", "lr_Z", "lr_Y_multiplier"])
+    frozen_at = np.broadcast_to(frozen_at, len(runs))
 
     def ensemble(task: Task, part: slice) -> Ensemble:
-        some = runs.iloc[part]
+        some, stop = runs.iloc[part], frozen_at[part]
         seeds, lr_Z = some["seed"].tolist(), torch.tensor(some["lr_Z"].to_numpy())
         lr_Y = lr_Z * torch.tensor(some["lr_Y_multiplier"].to_numpy())
-
-        def moving(step: int) -> Tensor:  # Y and Z by run
-            moves = torch.ones(2, len(some))
-            moves[0] = torch.from_numpy(step < frozen_at[part])
-            return moves
-
         return Ensemble(
             initial_parameters(task, seeds, settings.initial),
             functools.partial(read_batch, task, seeds),
@@ -128,7 +123,7 @@ def simulate(
                 "sgd",
                 lr={"Y": lr_Y, "Z": lr_Z},
                 momentum=settings.momentum,
-                schedule=None if frozen_at is None else moving,
+                schedule=lambda step: np.stack([step < stop, np.ones(len(stop))]),  # of Y, of Z
             ),
             gradients=functools.partial(loss_and_gradients, task),
             labels=[f"num_last {task.num_last}, {run}" for run in some.to_dict("records")],
