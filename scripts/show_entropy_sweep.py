@@ -20,9 +20,9 @@ NOTES = [
     "smallest. mean: over numbers of query tokens. least: at that number where entropy goes least "
     "the way that the paper says, up with lr_Y/lr_Z, down with lr_Z. effect: the mean over the "
     "paper's.",
-    "A seed has the same data and start under all learning rates, so that the cells of one number "
-    "of query tokens vary together: all cells are as many independent sets of seeds as there are "
-    "numbers of query tokens, their n. The slope's n is the number of seeds.",
+    "A seed has the same data and start under all learning rates, so that cells of one number of "
+    "query tokens vary together: of all cells n is how many such numbers there are; of the slope "
+    "it is the number of seeds.",
 ]
 
 

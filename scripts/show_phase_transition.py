@@ -31,9 +31,8 @@ def table(simulated: pd.DataFrame, momentum: float) -> pd.DataFrame:
         slopes = transition_exponents(times)[["lr_Y", "lr_Z"]].add_suffix("_exponent")
         slopes["sum_of_exponents"] = slopes.sum(axis=1, skipna=False)
         for quantity, values in slopes.items():
-            published = -1.0 if quantity == "sum_of_exponents" else None
-            row = {"slower": slower, "quantity": quantity, "published": published}
-            rows.append(row | over_runs(values))
+            rows.append({"slower": slower, "quantity": quantity} | over_runs(values))
+        rows[-1]["published"] = -1.0  # of the sum, in a flow
         delay = late * (1 / times["time"]).mean()
         rows.append({"slower": slower, "quantity": "momentum_delay", "value": delay})
         for (lr_Z, lr_Y), seeds in times.groupby(["lr_Z", "lr_Y"]):

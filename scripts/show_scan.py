@@ -40,10 +40,10 @@ def table(simulated: dict[str, pd.DataFrame], iterations: dict[str, int]) -> pd.
     measured = {}
     for simulation, runs in simulated.items():
         for rate, part in runs.groupby("lr_Y_multiplier"):
-            own = transition if simulation == "frozen" else None
-            measured[simulation, rate] = measures.scan_measures(part, iterations[simulation], own)
+            at = transition if simulation == "frozen" else None  # None: each run's
+            measured[simulation, rate] = measures.scan_measures(part, iterations[simulation], at)
     control = measured["frozen", fastest]
-    control[np.isnan(transition)] = np.nan  # never frozen
+    control[np.isnan(transition)] = np.nan  # no transition, no control
     for name in ("slowing_down", "entropy_slowing_down", "way_after"):
         control[f"{name}_over_control"] = measured["rest", fastest][name] - control[name]
     rows = []

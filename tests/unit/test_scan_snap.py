@@ -183,6 +183,8 @@ def test_exponents_of_a_power_law_are_found():
     times["time"] = 30 * times["lr_Z"] ** -0.25 * times["lr_Y"] ** -0.75
     found = measures.transition_exponents(times)
     assert np.allclose(found, [[-0.25, -0.75]] * 2)
+    found = measures.transition_exponents(times.iloc[1:])  # a run of the first seed diverged
+    assert found.isna().all(axis=1).tolist() == [True, False]
     assert (
         measures.transition_exponents(times[times["lr_Z"] == times["lr_Y"]]).isna().all(axis=None)
     )

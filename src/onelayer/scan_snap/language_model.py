@@ -176,7 +176,7 @@ def decoder_loss(parameters: Parameters, states: Tensor, targets: Tensor) -> Ten
     W, bias = parameters["decoder"], parameters["decoder_bias"]
     logits = torch.baddbmm(bias[:, None], states.flatten(1, 2), W.mT)
     each = cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="none")
-    return each.view(len(W), -1).mean(1)
+    return each.view(len(W), -1).mean(1)  # over the B T tokens of a run
 
 
 def loss_and_gradients(parameters: Parameters, tokens: Tensor, clip: float, *options):
@@ -277,6 +277,7 @@ def tabulate_measures(trained: Trained, bins: list[str]) -> pd.DataFrame:
     There are no rows after a run has diverged, or of bins that hold no token.
     """
     seen, names = trained.observed, ["loss", "entropy", "top1", "sparse"]
+    # [iterations, R, 4 + bins]
     values = torch.cat([torch.stack([seen[name] for name in names], 2), seen["received"]], 2)
     axes = [trained.observed_at, range(values.shape[1])]
     table = pd.DataFrame(

@@ -135,15 +135,15 @@ def fastest_decoder(simulated: pd.DataFrame, iterations: int) -> tuple[float, np
     return rate, fastest_windows(c[: iterations + 1])
 
 
-def slowing_down(followed: np.ndarray, fastest: np.ndarray, lag: int) -> np.ndarray:
-    """Log10 of a number's speed in window `fastest` over its speed `lag` windows later, [runs].
+def slowing_down(followed: np.ndarray, transition: np.ndarray, lag: int) -> np.ndarray:
+    """Log10 of a number's speed in window `transition` over that `lag` windows later, [runs].
 
     `followed` is [times, runs]; NaN if it stands still or the run ends before.
     """
     speed = window_means(np.abs(np.diff(followed, axis=0)))
     slowed = np.full(followed.shape[1], np.nan)
-    for run in np.flatnonzero(fastest + lag < len(speed)):  # not where fastest is NaN
-        early, late = speed[int(fastest[run]) + np.array([0, lag]), run]
+    for run in np.flatnonzero(transition + lag < len(speed)):  # not where it is NaN
+        early, late = speed[int(transition[run]) + np.array([0, lag]), run]
         if early > 0 and late > 0:
             slowed[run] = np.log10(early / late)
     return slowed
@@ -191,8 +191,7 @@ def entropy_cells(runs: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
             row["state"] = "not reached"
         rows.append(dict(zip(SETTINGS, keys, strict=True)) | row)
     theirs = published[[*SETTINGS, "published", "published_std"]]
-    both = pd.DataFrame(rows).merge(theirs, on=SETTINGS, how="outer", sort=False)
-    return both.sort_values(SETTINGS, kind="stable", ignore_index=True)
+    return pd.DataFrame(rows).merge(theirs, on=SETTINGS, how="outer", sort=True)
 
 
 def welch(cells: pd.DataFrame) -> pd.Series:

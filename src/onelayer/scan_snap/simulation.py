@@ -101,8 +101,8 @@ def simulate(
 ) -> pd.DataFrame:
     """Train every combination of sizes, learning rates and seeds, and tabulate c.
 
-    A seed has the same data and start under all learning rates. Y of each run stands still after
-    iteration `frozen_at`, of all or [runs].
+    A seed has the same data and start under all learning rates. After iteration `frozen_at`, of
+    all runs or [runs] of each number of query tokens, Y stands still.
 
     Returns:
         A row per run, observed iteration and class: `KEYS`; `c_00` to `c_19`, c_{l|n} of a class's
@@ -133,9 +133,9 @@ def simulate(
     for num_last in settings.num_last:
         task = Task(num_last, settings.next_per_last, settings.length, settings.batch)
         build, observe = (functools.partial(f, task) for f in (ensemble, contextual_attention))
-        looks = {"observe": observe, "observe_at": settings.observed, "loss_every": steps}
-        part = execution.part(num_last)
-        trained = train_in_chunks(build, len(runs), CHUNK, steps, **looks, execution=part)
+        options = {"observe": observe, "observe_at": settings.observed, "loss_every": steps}
+        options["execution"] = execution.part(num_last)
+        trained = train_in_chunks(build, len(runs), CHUNK, steps, **options)
         axes = [trained.observed_at, runs.index, range(task.classes)]
         axes = pd.MultiIndex.from_product(axes, names=["iteration", "run", "sequence_class"])
         c = trained.observed["c"].flatten(0, 2).numpy()  # [iterations * runs * F, 20]
