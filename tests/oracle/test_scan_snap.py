@@ -13,7 +13,7 @@ from onelayer.ensemble import Ensemble, Optimizer, train
 from onelayer.evidence.intervals import mean
 from onelayer.scan_snap import language_model, measures, simulation
 from onelayer.scan_snap.data import TOKEN_CHANCES, Task, draw_counts
-from onelayer.scan_snap.measures import INITIAL_ENTROPY, PUBLISHED_RUNS
+from onelayer.scan_snap.measures import INITIAL_ENTROPY
 from onelayer.settings.scan_snap import SimulationSettings
 from tests.oracle import scan_snap as plain
 
@@ -142,36 +142,13 @@ def test_measures_of_a_run_equal_loops_over_iterations():
     assert slowed > 0
 
 
-def cells_of(ours, published, stds):
-    """Cells of Fig. 6, two numbers of query tokens; ours [cells, seeds]."""
-    rows = [
-        {"num_last": 1 + place % 2, "published": published[place], "published_std": stds[place]}
-        | mean(seeds)
-        | {"std": seeds.std(ddof=1)}
-        for place, seeds in enumerate(ours)
-    ]
-    return pd.DataFrame(rows)
-
-
-def test_z_is_welchs_statistic_of_two_means_of_seeds():
-    rng = np.random.default_rng(0)
-    ours, published = rng.normal(1.9, 0.03, (6, 10)), rng.normal(1.9, 0.03, 6)
-    stds = rng.uniform(0.01, 0.05, 6)
-    found = measures.welch(cells_of(ours, published, stds))
-    for place, seeds in enumerate(ours):
-        expected = scipy.stats.ttest_ind_from_stats(
-            seeds.mean(), seeds.std(ddof=1), 10, published[place], stds[place], PUBLISHED_RUNS,
-            equal_var=False,
-        )  # fmt: skip
-        assert found[place] == pytest.approx(expected.statistic)
-
-
 def test_the_slope_is_that_of_least_squares_through_the_start():
     rng = np.random.default_rng(1)
     published = rng.uniform(1.5, 2.1, 8)
     ours = 0.7 * (published - INITIAL_ENTROPY) + INITIAL_ENTROPY
     ours = ours[:, None] + rng.normal(0, 0.02, (8, 10))
-    found = measures.entropy_slope(cells_of(ours, published, np.full(8, 0.02)))
+    cells = pd.DataFrame(map(mean, ours)).assign(published=published, num_last=[1, 2] * 4)
+    found = measures.entropy_slope(cells)
     x, y = published - INITIAL_ENTROPY, ours.mean(axis=1) - INITIAL_ENTROPY
     [expected], *_ = np.linalg.lstsq(x[:, None], y, rcond=None)
     assert found["value"] == pytest.approx(expected) and found["n"] == 10

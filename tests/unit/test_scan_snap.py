@@ -118,7 +118,6 @@ def test_published_cells_are_reached_on_a_few_settings(sweep):
     assert len(cells) == 64 and cells["value"].notna().sum() == 4
     ran = cells.dropna(subset=["value"])
     assert (ran["value"] - ran["published"]).abs().max() < 0.06
-    assert (measures.welch(ran).abs() < 4).all()
 
 
 def test_attention_that_stands_still_reaches_no_cell(sweep):

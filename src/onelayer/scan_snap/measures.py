@@ -18,7 +18,6 @@ ATTENTION = [f"c_{slot:02}" for slot in range(SLOTS)]
 UNMOVED = 0.01  # a change of a token's attention below this share of it is none
 WINDOW = 5  # looks over which speed is taken: of single batches it is noise
 UNMOVED_ENTROPY = 0.005  # so near to its start a run's entropy has not left it (nats)
-PUBLISHED_RUNS = 10  # seeds behind a published mean and standard deviation
 # Which way the paper says that a rate moves entropy.
 SIDES = {"lr_Y_multiplier": 1, "lr_Z": -1}
 
@@ -192,13 +191,6 @@ def entropy_cells(runs: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
         rows.append(dict(zip(SETTINGS, keys, strict=True)) | row)
     theirs = published[[*SETTINGS, "published", "published_std"]]
     return pd.DataFrame(rows).merge(theirs, on=SETTINGS, how="outer", sort=True)
-
-
-def welch(cells: pd.DataFrame) -> pd.Series:
-    """Ours minus the published mean in standard errors of that difference (Welch), [cells]."""
-    ours = cells["std"] / np.sqrt(cells["n"])
-    theirs = cells["published_std"] / np.sqrt(PUBLISHED_RUNS)
-    return (cells["value"] - cells["published"]) / np.hypot(ours, theirs)
 
 
 def weighted_sum(estimates: pd.DataFrame, weights: np.ndarray, together: np.ndarray) -> dict:
