@@ -8,6 +8,7 @@ Shapes: R runs, B sequences of T tokens, d embedding size, h hidden size, V voca
 """
 
 import functools
+import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -52,9 +53,8 @@ class Text:
     def bins(self) -> list[str]:
         """Ranges of frequency ranks, the most frequent first; then UNKNOWN, all rarer tokens."""
         known = len(self.vocabulary) - 2
-        first = [rank for rank in FIRST_RANKS if rank <= known]
-        last = [*(rank - 1 for rank in first[1:]), known]
-        return [*(f"{a}–{b}" for a, b in zip(first, last, strict=True)), UNKNOWN]
+        first = [*(rank for rank in FIRST_RANKS if rank <= known), known + 1]
+        return [*(f"{a}–{b - 1}" for a, b in itertools.pairwise(first)), UNKNOWN]
 
     @property
     def bin_of(self) -> np.ndarray:
