@@ -70,8 +70,8 @@ def draw(cells: pd.DataFrame) -> plt.Figure:
     """Entropy against lr_Y/lr_Z, a panel per number of query tokens, a line per lr_Z."""
     ran = cells[cells["n"] > 0].groupby("num_last")
     lines = -(-len(ran) // 2)
-    size = (6, 1 + 2.3 * lines)
-    figure, axes = plt.subplots(lines, 2, figsize=size, sharex=True, sharey=True, squeeze=False)
+    figure = plt.figure(figsize=(6, 1 + 2.3 * lines))
+    axes = figure.subplots(lines, 2, sharex=True, sharey=True, squeeze=False)
     for axis in axes.flat[len(ran) :]:
         axis.set_axis_off()
     for axis, (num_last, of_size) in zip(axes.flat, ran, strict=False):
@@ -83,7 +83,7 @@ def draw(cells: pd.DataFrame) -> plt.Figure:
     for axis in axes[-1]:
         axis.set_xlabel("lr$_Y$ / lr$_Z$, of decoder and attention (log)", fontsize=8)
     handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=4)
+    figure.legend(handles, labels, loc="outside lower center", ncols=3)
     return figure
 
 
@@ -98,9 +98,8 @@ def panel(axis: plt.Axes, cells: pd.DataFrame) -> None:
         axis.errorbar(0.97 * x, line["value"], line["std"], label=f"lr$_Z$ = {lr_Z:g}", **style)
         style |= {"linestyle": ":", "markerfacecolor": "white"}
         axis.errorbar(1.03 * x, line["published"], line["published_std"], **style)
-    axis.axhline(INITIAL_ENTROPY, color="0.6", linewidth=0.8, zorder=0)
-    place = axis.get_yaxis_transform()
-    axis.text(0.01, INITIAL_ENTROPY, "before training", transform=place, va="bottom", fontsize=7)
+    style = {"color": "0.6", "linewidth": 0.8, "zorder": 0}
+    axis.axhline(INITIAL_ENTROPY, label="before training", **style)
     ticks = cells["lr_Y_multiplier"].unique()
     axis.set_xscale("log")
     axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
