@@ -16,7 +16,7 @@ from onelayer.ensemble.execution import Checkpoint, Execution
 from onelayer.errors import OnelayerError
 from onelayer.scan_snap import language_model, measures
 from onelayer.scan_snap.data import TOKEN_CHANCES
-from onelayer.scan_snap.language_model import Reader, Text, encode
+from onelayer.scan_snap.language_model import Text, encode
 from onelayer.scan_snap.measures import ATTENTION, SETTINGS
 from onelayer.scan_snap.simulation import simulate, simulate_slower
 from onelayer.settings.scan_snap import ScanSnapSettings
@@ -228,13 +228,12 @@ def test_text_is_split_numbered_and_cut_into_windows():
             encode(pd.DataFrame({"text": rows}), settings.model_copy(update={key: value}))
 
 
-def test_a_reader_goes_through_the_text_and_starts_again():
-    reader = Reader(np.arange(103), [0, 1], batch=4, length=6)
-    first, _ = reader(0)
-    columns = np.arange(100).reshape(4, 25)
-    for run, step in itertools.product(range(2), (0, 1, 7)):
-        places = (int(first[run, 0, 0]) + 6 * step + np.arange(7)) % 25
-        assert (reader(step)[0][run].numpy() == columns[:, places]).all()
+def test_training_text_is_read_through_and_again_from_the_start():
+    columns, starts = torch.arange(100).reshape(4, 25), torch.tensor([[3], [20]])
+    for step in (0, 1, 7):
+        tokens, _ = language_model.read_batch(columns, starts, 6, step)
+        for run, start in enumerate((3, 20)):
+            assert (tokens[run] == columns[:, (start + 6 * step + np.arange(7)) % 25]).all()
 
 
 def test_dropout_differs_by_step_and_use_and_keeps_the_mean():

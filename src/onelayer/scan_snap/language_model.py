@@ -111,22 +111,14 @@ def initial_parameters(seeds: Sequence[int], V: int, d: int, h: int, device="cpu
     return parameters
 
 
-class Reader:
-    """Consecutive windows of the training text, as the paper's loader cuts them.
+def read_batch(columns: Tensor, starts: Tensor, length: int, step: int) -> tuple[Tensor, int]:
+    """Tokens [R, B, length + 1] of a step, inputs and targets in one; and the step.
 
-    B columns are read side by side, T tokens a step, round and round, each run from its own start.
+    As the paper's loader cuts them: consecutive windows of the text's columns, [B, rows], round
+    and round; each run from its own row, `starts` [R, 1].
     """
-
-    def __init__(self, text: np.ndarray, seeds: Sequence[int], batch, length, device="cpu") -> None:
-        self.length, self.rows = length, len(text) // batch
-        self.columns = to_device(text[: self.rows * batch].reshape(batch, -1), device)
-        self.starts = RunRandom(seeds, device).integers(self.rows, 1, use="first window")
-
-    def __call__(self, step: int) -> tuple[Tensor, int]:
-        """Tokens [R, B, T + 1], inputs and targets in one; and the step."""
-        places = torch.arange(self.length + 1, device=self.starts.device) + step * self.length
-        windows = self.columns[:, (self.starts + places) % self.rows]  # [B, R, T + 1]
-        return windows.transpose(0, 1), step
+    rows = starts + step * length + torch.arange(length + 1, device=starts.device)
+    return columns[:, rows % columns.shape[1]].transpose(0, 1), step
 
 
 def dropout(random: RunRandom, share: float, step: int, values: Tensor, use: str) -> Tensor:
@@ -214,9 +206,12 @@ def train_language_model(
         drop = functools.partial(dropout, random, settings.dropout, step)
         return loss_and_gradients(parameters, tokens, settings.clip, training.positions, drop)
 
-    reader = Reader(text.training, seeds, settings.batch, settings.length, device)
+    B, rows = settings.batch, len(text.training) // settings.batch
+    columns = to_device(text.training[: B * rows].reshape(B, rows), device)
+    starts = random.integers(rows, 1, use="first window")
+    read = functools.partial(read_batch, columns, starts, settings.length)
     optimizer = Optimizer(training.optimizer, lr=rates)
-    ensemble = Ensemble(parameters, reader, optimizer, gradients=of_batch)
+    ensemble = Ensemble(parameters, read, optimizer, gradients=of_batch)
     looks = {"observe": lambda trained: observe(trained, text, training.positions)}
     looks["observe_at"] = [*range(0, steps, settings.measure_every), steps]
     return train(ensemble, steps, **looks, execution=execution)
