@@ -291,9 +291,8 @@ def test_training_on_text_learns_and_goes_on_after_an_interruption(tmp_path):
     lost = dataclasses.replace(resumed, diverged_at=torch.tensor([6, -1]))
     alive = language_model.tabulate_measures(lost, corpus.bins).groupby("seed")["iteration"]
     assert alive.max().tolist() == [6, 12]
-    maps = language_model.attention_maps(resumed, corpus)
-    assert maps["maps"].shape == (2, 8, 8)
-    assert np.allclose(maps["maps"].sum(axis=2), 1, atol=1e-5)
+    maps = resumed.observed["map"]  # at three looks, of two seeds
+    assert maps.shape == (3, 2, 8, 8) and torch.allclose(maps.sum(3), torch.ones(3, 2, 8))
 
 
 @pytest.mark.parametrize(

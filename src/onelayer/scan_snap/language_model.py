@@ -284,9 +284,3 @@ def tabulate_measures(trained: Trained, bins: list[str]) -> pd.DataFrame:
     alive = (diverged < 0) | (np.array(trained.observed_at)[:, None] <= diverged)
     table = table[alive.flatten()].melt(var_name="quantity", ignore_index=False)
     return table.dropna().reset_index()
-
-
-def attention_maps(trained: Trained, text: Text) -> dict[str, np.ndarray]:
-    """Of the first seed: `maps` float32 [2, T, T], before and after training; the T `tokens`."""
-    tokens = np.array([text.vocabulary[token] for token in text.shown])
-    return {"maps": trained.observed["map"].numpy()[[0, -1], 0], "tokens": tokens}
