@@ -1,9 +1,8 @@
 """When attention stops gathering speed, by both learning rates, from the figure's to small ones.
 
-The paper says that this phase transition is controllable by both rates, and gives no exponents. In
-the limit of small steps SGD with momentum is a flow in which rates and time trade against each
-other: T(lr_Y / s, lr_Z / s) = s T(lr_Y, lr_Z), so that the two exponents of T add up to -1 (Euler).
-To first order momentum m comes m / (1 - m) iterations late: at the figure's rates T is hardly more.
+The paper says that both rates control this phase transition, and gives no exponents. For small
+steps SGD with momentum is a flow in which rates and time trade against each other:
+T(lr_Y / s, lr_Z / s) = s T(lr_Y, lr_Z), so that the two exponents of T add up to -1 (Euler).
 """
 
 import pandas as pd
@@ -17,10 +16,10 @@ NOTES = [
     "Time of the transition: the iteration at which attention c moves fastest. Exponents: slopes "
     "of its logarithm on the logarithms of both rates together, in each seed. Mean over seeds with "
     "its 95% interval (Student's t).",
-    "In the limit of small rates training is a flow, whose exponents add up to -1: time alone "
-    "fixes the sum. momentum_delay: m / (1 - m) iterations over the time. Where it is near 1, as "
-    "at the rates of the figure, exponents measure that delay, too: claims are judged at those and "
-    "at the smallest.",
+    "The paper gives no exponents. In the limit of small rates training is a flow, whose exponents "
+    "add up to -1: time alone fixes the sum. Momentum m comes m / (1 - m) iterations late, "
+    "momentum_delay times the time. Where that is near 1, as at the rates of the figure, exponents "
+    "measure the delay, too: claims are judged at those and at the smallest.",
 ]
 
 
@@ -32,9 +31,8 @@ def table(simulated: pd.DataFrame, momentum: float) -> pd.DataFrame:
         slopes = transition_exponents(times)[["lr_Y", "lr_Z"]].add_suffix("_exponent")
         slopes["sum_of_exponents"] = slopes.sum(axis=1, skipna=False)
         for quantity, values in slopes.items():
-            published = -1.0 if quantity == "sum_of_exponents" else None
-            row = {"slower": slower, "quantity": quantity, "published": published}
-            rows.append(row | over_runs(values))
+            rows.append({"slower": slower, "quantity": quantity} | over_runs(values))
+        rows[-1]["published"] = -1.0  # of the sum, in a flow
         delay = late * (1 / times["time"]).mean()
         rows.append({"slower": slower, "quantity": "momentum_delay", "value": delay})
         for (lr_Z, lr_Y), seeds in times.groupby(["lr_Z", "lr_Y"]):

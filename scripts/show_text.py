@@ -5,7 +5,6 @@ import textwrap
 import numpy as np
 import pandas as pd
 from matplotlib.colors import PowerNorm
-from matplotlib.image import AxesImage
 
 from onelayer.evidence.figures import PALETTE, SEQUENTIAL, despine, plain, plt
 from onelayer.evidence.tables import tidy
@@ -14,14 +13,14 @@ from onelayer.scan_snap.measures import over_runs, wide
 from onelayer.settings.scan_snap import LanguageModelSettings
 
 NOTES = [
-    "Change from before training to its end on held-out articles; mean over seeds that went "
+    "change: from before training to its end, on held-out articles. Mean over seeds that went "
     "through, with its 95% interval (Student's t).",
     "top1: the largest weight, mean over queries. sparse: share of keys below a tenth of uniform "
     "attention. received: attention on keys of a range of frequency ranks, 1 if uniform. Tokens "
     "beyond the vocabulary are one for the model, <unk>: the most frequent, but in no range, and "
     "'most frequent' is without it. WikiText is the paper's text, any other an analogue.",
 ]
-UNKEYS = "received[<unk>]"
+UNKNOWN = "received[<unk>]"
 DASHES = ("-", "--", ":", "-.", (0, (1, 4)))
 
 
@@ -29,24 +28,22 @@ def table(trainings: dict[str, pd.DataFrame], corpora: dict[str, str]) -> pd.Dat
     """What attention does between the first and the last iteration, a row per number."""
     rows = []
     for name, measured in trainings.items():
-        last = measured["iteration"].max()
-        whole = measured[measured.groupby("seed")["iteration"].transform("max") == last]
-        start, end = (
-            whole[whole["iteration"] == t].pivot(index="seed", columns="quantity", values="value")
-            for t in (0, last)
-        )
+        values = measured.pivot(index="seed", columns=["iteration", "quantity"], values="value")
+        start, end = values[0], values[measured["iteration"].max()]
+        end = end.dropna(subset="loss")  # of seeds that went through
         seeds = end.join((end - start).add_suffix("_change"))
         seeds["entropy_relative_change"] = end["entropy"] / start["entropy"] - 1
-        known = [quantity for quantity in bins_of(measured) if quantity != UNKEYS]
-        state = {} if (seeds["loss_change"] < 0).all() else {"state": "not reached"}
-        of_keys = {known[0]: "most frequent", known[-1]: "least frequent", UNKEYS: "unknown"}
+        known = [quantity for quantity in bins_of(measured) if quantity != UNKNOWN]
+        of_keys = {known[0]: "most frequent", known[-1]: "least frequent", UNKNOWN: "unknown"}
         limits = {"entropy_relative_change": (-1,), "top1": (0, 1)}
         changes = ["entropy", "entropy_relative", "top1", "sparse", *of_keys]
         for quantity in (*(f"{name}_change" for name in changes), "top1"):
             row = {"training": name, "corpus": corpora[name], "quantity": quantity}
             row["tokens"] = of_keys.get(quantity.removesuffix("_change"), "")
             row |= over_runs(seeds.get(quantity, ()), *limits.get(quantity, ()))
-            rows.append(row | state)
+            if not (seeds["loss_change"] < 0).all():
+                row["state"] = "not reached"
+            rows.append(row)
     return tidy(rows, ["training", "corpus", "tokens"])
 
 
@@ -58,11 +55,10 @@ def bins_of(measured: pd.DataFrame) -> list[str]:
 def draw(trainings: dict[str, pd.DataFrame], maps: list[dict], length: int) -> plt.Figure:
     """Maps of one sequence before and after the first two trainings; then all of them over time."""
     figure, axes = plt.subplots(2, 3, figsize=(6.6, 5.3))
-    image = show_map(axes[0, 0], maps[0]["maps"][0], "before training")
+    show_map(axes[0, 0], maps[0]["maps"][0], "before training")
     for axis, one, (name, measured) in zip(axes[0, 1:], maps, trainings.items(), strict=False):
-        last = measured["iteration"].max()
-        image = show_map(axis, one["maps"][-1], f"{name},\niteration {last}")
-    figure.colorbar(image, ax=axes[0], shrink=0.8, pad=0.01, label="attention")
+        show_map(axis, one["maps"][-1], f"{name},\niteration {measured['iteration'].max()}")
+    figure.colorbar(axes[0, 0].images[0], ax=axes[0], shrink=0.8, pad=0.01, label="attention")
     axes[0, 0].set_ylabel("query token")
     over_time, *by_bins = axes[1]
     for (name, measured), colour, dashes in zip(trainings.items(), PALETTE, DASHES, strict=False):
@@ -91,17 +87,15 @@ def draw(trainings: dict[str, pd.DataFrame], maps: list[dict], length: int) -> p
     return figure
 
 
-def show_map(axis: plt.Axes, weights: np.ndarray, title: str) -> AxesImage:
+def show_map(axis: plt.Axes, weights: np.ndarray, title: str) -> None:
     """Attention on one sequence, [T, T]."""
-    length = len(weights)
-    past = np.ma.masked_array(weights, np.triu(np.ones_like(weights), 1))
+    length, past = len(weights), np.ma.masked_array(weights, np.triu(np.ones_like(weights), 1))
     style = {"cmap": SEQUENTIAL, "norm": PowerNorm(0.5, vmin=0, vmax=1), "interpolation": "nearest"}
-    image = axis.imshow(past, extent=(0.5, length + 0.5, length + 0.5, 0.5), **style)
+    axis.imshow(past, extent=(0.5, length + 0.5, length + 0.5, 0.5), **style)
     ticks = [1, *range(10, length + 1, 10)]
     axis.set(xticks=ticks, yticks=ticks, xlabel="key token")
     axis.set_title(title, fontsize=8.5)
     despine(axis)
-    return image
 
 
 def line(axis: plt.Axes, measured: pd.DataFrame, quantity: str, label: str, colour, dashes) -> None:
@@ -120,6 +114,7 @@ with job(snakemake) as step:
     rows = table(dict(zip(names, measures, strict=True)), {n: settings.of(n).corpus for n in names})
     title = "Scan and Snap: attention on real text"
     trained = rows["training"] + " on " + rows["corpus"]
-    step.save_table(rows, title=title, shown=wide(rows["quantity"], trained, rows), notes=NOTES)
+    quantity = rows["quantity"] + (", " + rows["tokens"]).where(rows["tokens"] != "", "")
+    step.save_table(rows, title=title, shown=wide(quantity, trained, rows), notes=NOTES)
     named = [f"{training.name} ({training.optimizer})" for training in settings.trainings]
     step.save_figure(draw(dict(zip(named, measures, strict=True)), maps, settings.length))

@@ -13,5 +13,6 @@ with job(snakemake) as step:
     text = language_model.encode(articles, settings)
     trained = language_model.train_language_model(text, settings, step.execution)
     step.save(measures=language_model.tabulate_measures(trained, text.bins))
+    maps = trained.observed["map"].numpy()[[0, -1], 0]  # before and after, of the first seed
     with open(step.path("maps"), "wb") as file:  # np.savez would rename the file
-        np.savez(file, **language_model.attention_maps(trained, text))
+        np.savez(file, maps=maps, tokens=[text.vocabulary[token] for token in text.shown])

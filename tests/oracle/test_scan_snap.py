@@ -13,20 +13,20 @@ from onelayer.ensemble import Ensemble, Optimizer, train
 from onelayer.evidence.intervals import mean
 from onelayer.scan_snap import language_model, measures, simulation
 from onelayer.scan_snap.data import TOKEN_CHANCES, Task, draw_counts
-from onelayer.scan_snap.measures import INITIAL_ENTROPY, PUBLISHED_RUNS
+from onelayer.scan_snap.measures import INITIAL_ENTROPY
 from onelayer.settings.scan_snap import SimulationSettings
 from tests.oracle import scan_snap as plain
 
 TASK = Task(num_last=2, next_per_last=2, length=16, batch=10)
 SEEDS = [3, 3, 8, 8]  # two streams of data, two runs each
 READ = functools.partial(simulation.read_batch, TASK, SEEDS)
-GRADIENTS = functools.partial(simulation.gradients, TASK)
+LOSS_AND_GRADIENTS = functools.partial(simulation.loss_and_gradients, TASK)
 
 
 def start():
-    parameters = simulation.initial_parameters(TASK, SEEDS, "uniform", torch.float64)
+    parameters = simulation.initial_parameters(TASK, SEEDS, "uniform")
     scale = torch.tensor([1.0, 8.0, 2.0, 5.0], dtype=torch.float64)[:, None, None]
-    return {name: tensor * scale for name, tensor in parameters.items()}
+    return {name: tensor.double() * scale for name, tensor in parameters.items()}
 
 
 def sequences(seed, step):
@@ -36,7 +36,7 @@ def sequences(seed, step):
 @pytest.mark.parametrize("step", range(2))
 def test_loss_and_gradients_equal_those_of_the_plain_model(step):
     parameters = start()
-    loss, slopes = GRADIENTS(parameters, READ(step))
+    loss, slopes = LOSS_AND_GRADIENTS(parameters, READ(step))
     for run, seed in enumerate(SEEDS):
         Y, Z = plain.full_matrices(TASK, parameters["Y"][run], parameters["Z"][run])
         Y.requires_grad_(), Z.requires_grad_()
@@ -52,7 +52,7 @@ def test_loss_and_gradients_equal_those_of_the_plain_model(step):
 def test_training_equals_torch_sgd_on_the_plain_model():
     rates = torch.tensor([1.0, 2.0, 1.0, 2.0])
     optimizer = Optimizer("sgd", lr={"Y": 2 * rates, "Z": rates}, momentum=0.9)
-    trained = train(Ensemble(start(), READ, optimizer, gradients=GRADIENTS), 8)
+    trained = train(Ensemble(start(), READ, optimizer, gradients=LOSS_AND_GRADIENTS), 8)
     run, seed = 1, 3
     Y, Z = plain.full_matrices(TASK, *(start()[name][run] for name in "YZ"))
     Y.requires_grad_(), Z.requires_grad_()
@@ -142,35 +142,13 @@ def test_measures_of_a_run_equal_loops_over_iterations():
     assert slowed > 0
 
 
-def cells_of(ours, published, stds):
-    """Cells of Fig. 6, two numbers of query tokens; ours [cells, seeds]."""
-    rows = [
-        {"num_last": 1 + place % 2, "published": published[place], "published_std": stds[place]}
-        | mean(seeds)
-        for place, seeds in enumerate(ours)
-    ]
-    return pd.DataFrame(rows)
-
-
-def test_z_is_welchs_statistic_of_two_means_of_seeds():
-    rng = np.random.default_rng(0)
-    ours, published = rng.normal(1.9, 0.03, (6, 10)), rng.normal(1.9, 0.03, 6)
-    stds = rng.uniform(0.01, 0.05, 6)
-    found = measures.welch(cells_of(ours, published, stds))
-    for place, seeds in enumerate(ours):
-        expected = scipy.stats.ttest_ind_from_stats(
-            seeds.mean(), seeds.std(ddof=1), 10, published[place], stds[place], PUBLISHED_RUNS,
-            equal_var=False,
-        )  # fmt: skip
-        assert found[place] == pytest.approx(expected.statistic)
-
-
 def test_the_slope_is_that_of_least_squares_through_the_start():
     rng = np.random.default_rng(1)
     published = rng.uniform(1.5, 2.1, 8)
     ours = 0.7 * (published - INITIAL_ENTROPY) + INITIAL_ENTROPY
     ours = ours[:, None] + rng.normal(0, 0.02, (8, 10))
-    found = measures.entropy_slope(cells_of(ours, published, np.full(8, 0.02)))
+    cells = pd.DataFrame(map(mean, ours)).assign(published=published, num_last=[1, 2] * 4)
+    found = measures.entropy_slope(cells)
     x, y = published - INITIAL_ENTROPY, ours.mean(axis=1) - INITIAL_ENTROPY
     [expected], *_ = np.linalg.lstsq(x[:, None], y, rcond=None)
     assert found["value"] == pytest.approx(expected) and found["n"] == 10
@@ -221,7 +199,7 @@ def test_gradients_and_attention_equal_torchs_encoder_layer_and_its_clipping(run
     expected.backward()
     torch.nn.utils.clip_grad_norm_([*layer.parameters(), *own.values(), bias], 0.5)
 
-    loss, slopes = language_model.gradients(parameters, tokens, 0.5, positional)
+    loss, slopes = language_model.loss_and_gradients(parameters, tokens, 0.5, positional)
     _, weights = language_model.forward(parameters, tokens[:, :, :-1], positional)
     # Sinusoids are float32 in the model.
     assert abs(loss[run] - expected) < 1e-6

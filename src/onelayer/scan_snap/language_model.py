@@ -8,6 +8,7 @@ Shapes: R runs, B sequences of T tokens, d embedding size, h hidden size, V voca
 """
 
 import functools
+import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -52,9 +53,8 @@ class Text:
     def bins(self) -> list[str]:
         """Ranges of frequency ranks, the most frequent first; then UNKNOWN, all rarer tokens."""
         known = len(self.vocabulary) - 2
-        first = [rank for rank in FIRST_RANKS if rank <= known]
-        last = [*(rank - 1 for rank in first[1:]), known]
-        return [*(f"{a}–{b}" for a, b in zip(first, last, strict=True)), UNKNOWN]
+        first = [*(rank for rank in FIRST_RANKS if rank <= known), known + 1]
+        return [*(f"{a}–{b - 1}" for a, b in itertools.pairwise(first)), UNKNOWN]
 
     @property
     def bin_of(self) -> np.ndarray:
@@ -111,22 +111,14 @@ def initial_parameters(seeds: Sequence[int], V: int, d: int, h: int, device="cpu
     return parameters
 
 
-class Reader:
-    """Consecutive windows of the training text, as the paper's loader cuts them.
+def read_batch(columns: Tensor, starts: Tensor, length: int, step: int) -> tuple[Tensor, int]:
+    """Tokens [R, B, length + 1] of a step, inputs and targets in one; and the step.
 
-    B columns are read side by side, T tokens a step, round and round, each run from its own start.
+    As the paper's loader cuts them: consecutive windows of the text's columns, [B, rows], round
+    and round; each run from its own row, `starts` [R, 1].
     """
-
-    def __init__(self, text: np.ndarray, seeds: Sequence[int], batch, length, device="cpu") -> None:
-        self.length, self.rows = length, len(text) // batch
-        self.columns = to_device(text[: self.rows * batch].reshape(batch, -1), device)
-        self.starts = RunRandom(seeds, device).integers(self.rows, 1, use="first window")
-
-    def __call__(self, step: int) -> tuple[Tensor, int]:
-        """Tokens [R, B, T + 1], inputs and targets in one; and the step."""
-        places = torch.arange(self.length + 1, device=self.starts.device) + step * self.length
-        windows = self.columns[:, (self.starts + places) % self.rows]  # [B, R, T + 1]
-        return windows.transpose(0, 1), step
+    rows = starts + step * length + torch.arange(length + 1, device=starts.device)
+    return columns[:, rows % columns.shape[1]].transpose(0, 1), step
 
 
 def dropout(random: RunRandom, share: float, step: int, values: Tensor, use: str) -> Tensor:
@@ -176,10 +168,10 @@ def decoder_loss(parameters: Parameters, states: Tensor, targets: Tensor) -> Ten
     W, bias = parameters["decoder"], parameters["decoder_bias"]
     logits = torch.baddbmm(bias[:, None], states.flatten(1, 2), W.mT)
     each = cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="none")
-    return each.view(len(W), -1).mean(1)
+    return each.view(len(W), -1).mean(1)  # over the B T tokens of a run
 
 
-def gradients(parameters: Parameters, tokens: Tensor, clip: float, *options):
+def loss_and_gradients(parameters: Parameters, tokens: Tensor, clip: float, *options):
     """Loss of every run, [R], and its gradients by name, cut to a norm of `clip` as the paper's.
 
     Tokens, [R, B, T + 1], are inputs and targets in one; `options` are `forward`'s.
@@ -212,11 +204,14 @@ def train_language_model(
     def of_batch(parameters: Parameters, batch: tuple[Tensor, int]) -> tuple[Tensor, Parameters]:
         tokens, step = batch
         drop = functools.partial(dropout, random, settings.dropout, step)
-        return gradients(parameters, tokens, settings.clip, training.positions, drop)
+        return loss_and_gradients(parameters, tokens, settings.clip, training.positions, drop)
 
-    reader = Reader(text.training, seeds, settings.batch, settings.length, device)
+    B, rows = settings.batch, len(text.training) // settings.batch
+    columns = to_device(text.training[: B * rows].reshape(B, rows), device)
+    starts = random.integers(rows, 1, use="first window")
+    read = functools.partial(read_batch, columns, starts, settings.length)
     optimizer = Optimizer(training.optimizer, lr=rates)
-    ensemble = Ensemble(parameters, reader, optimizer, gradients=of_batch)
+    ensemble = Ensemble(parameters, read, optimizer, gradients=of_batch)
     looks = {"observe": lambda trained: observe(trained, text, training.positions)}
     looks["observe_at"] = [*range(0, steps, settings.measure_every), steps]
     return train(ensemble, steps, **looks, execution=execution)
@@ -256,16 +251,17 @@ def measure(attention: Tensor, bins: Tensor, number: int) -> dict[str, Tensor]:
         [R, bins]: attention times the number of keys, summed over pairs; `pairs` [bins]: how many.
     """
     T = attention.shape[-1]
-    keys = torch.arange(1, T + 1, device=attention.device)[:, None]
+    sequence, query, key = 1, 2, 3  # axes of attention
+    keys = torch.arange(1, T + 1, device=attention.device)[:, None]  # of each query
     past = torch.ones(T, T, dtype=torch.bool, device=attention.device).tril()
     relative = attention * keys
-    sparse = ((relative < SPARSE) & past).sum(3) / keys[:, 0].double()
+    sparse = ((relative < SPARSE) & past).sum(key) / keys[:, 0].double()
     in_bin = one_hot(bins + 1, number + 1)[..., 1:].double()  # [B, T, bins]
     return {
-        "entropy": -torch.xlogy(attention, attention).sum(3).mean(2).sum(1),
-        "top1": attention.amax(3).mean(2).sum(1),
-        "sparse": sparse.mean(2).sum(1),
-        "received": torch.einsum("rbk,bkf->rf", relative.sum(2), in_bin),
+        "entropy": -torch.xlogy(attention, attention).sum(key).mean(query).sum(sequence),
+        "top1": attention.amax(key).mean(query).sum(sequence),
+        "sparse": sparse.mean(query).sum(sequence),
+        "received": torch.einsum("rbk,bkf->rf", relative.sum(query), in_bin),
         "pairs": torch.einsum("k,bkf->f", past.sum(0).double(), in_bin),
     }
 
@@ -276,6 +272,7 @@ def tabulate_measures(trained: Trained, bins: list[str]) -> pd.DataFrame:
     There are no rows after a run has diverged, or of bins that hold no token.
     """
     seen, names = trained.observed, ["loss", "entropy", "top1", "sparse"]
+    # [iterations, R, 4 + bins]
     values = torch.cat([torch.stack([seen[name] for name in names], 2), seen["received"]], 2)
     axes = [trained.observed_at, range(values.shape[1])]
     table = pd.DataFrame(
@@ -287,9 +284,3 @@ def tabulate_measures(trained: Trained, bins: list[str]) -> pd.DataFrame:
     alive = (diverged < 0) | (np.array(trained.observed_at)[:, None] <= diverged)
     table = table[alive.flatten()].melt(var_name="quantity", ignore_index=False)
     return table.dropna().reset_index()
-
-
-def attention_maps(trained: Trained, text: Text) -> dict[str, np.ndarray]:
-    """Of the first seed: `maps` float32 [2, T, T], before and after training; the T `tokens`."""
-    tokens = np.array([text.vocabulary[token] for token in text.shown])
-    return {"maps": trained.observed["map"].numpy()[[0, -1], 0], "tokens": tokens}

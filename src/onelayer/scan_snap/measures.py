@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import entr
 
-from onelayer.evidence.intervals import half_width, mean, worst
+from onelayer.evidence.intervals import mean, worst
 from onelayer.evidence.tables import interval
 from onelayer.scan_snap.data import COMMON, SLOTS, TOKEN_CHANCES
 
@@ -18,7 +18,6 @@ ATTENTION = [f"c_{slot:02}" for slot in range(SLOTS)]
 UNMOVED = 0.01  # a change of a token's attention below this share of it is none
 WINDOW = 5  # looks over which speed is taken: of single batches it is noise
 UNMOVED_ENTROPY = 0.005  # so near to its start a run's entropy has not left it (nats)
-PUBLISHED_RUNS = 10  # seeds behind a published mean and standard deviation
 # Which way the paper says that a rate moves entropy.
 SIDES = {"lr_Y_multiplier": 1, "lr_Z": -1}
 
@@ -34,16 +33,16 @@ def over_runs(values: np.ndarray | pd.Series, *limits: float) -> dict[str, objec
     return estimate | {"state": few if estimate["n"] else "not reached"}
 
 
-def wide(number: pd.Series, of: pd.Series, given: pd.DataFrame | pd.Series) -> pd.DataFrame:
-    """Tidy rows for readers: what a `number` is down, what it is measured `of` across.
+def wide(quantity: pd.Series, of: pd.Series, rows: pd.DataFrame) -> pd.DataFrame:
+    """Tidy rows for readers: a line per `quantity`, a column per what it is measured `of`.
 
-    `given` are the cells' texts, or rows of numbers with their intervals.
+    Cells are numbers with their intervals, and with what `published` compares them to.
     """
-    if isinstance(given, pd.DataFrame):
-        given = [interval(*ends, 3) for ends in given[["value", "low", "high"]].to_numpy()]
-    grid = pd.DataFrame({number.name: number, "of": of, "text": given})
-    grid = grid.pivot(index=number.name, columns="of", values="text").rename_axis(columns=None)
-    return grid.loc[number.unique(), of.unique()].fillna("–").reset_index()
+    texts = [interval(*ends, 3) for ends in rows[["value", "low", "high"]].to_numpy()]
+    compared = rows["published"].map(" against {:.4g}".format, na_action="ignore").fillna("")
+    grid = pd.DataFrame({"quantity": quantity, "of": of, "text": texts + compared})
+    grid = grid.pivot(index="quantity", columns="of", values="text").rename_axis(columns=None)
+    return grid.loc[quantity.unique(), of.unique()].fillna("–").reset_index()
 
 
 def distinct_entropy(c: np.ndarray) -> np.ndarray:
@@ -82,9 +81,11 @@ def scan_measures(
     _, c = trajectories(simulated)  # [times, runs, 20], by seed
     diverged_at = simulated.groupby("seed")["diverged_at"].max()
     c = np.where(diverged_at.to_numpy()[:, None] < 0, c, np.nan)
-    start, end, scan = c[0], c[iterations], c[: iterations + 1]
+    scan, start, end = c[: iterations + 1], c[0], c[iterations]  # the last two [runs, 20]
     gain, way = end / start, np.abs(end - start).sum(axis=1)
-    fastest, lag = fastest_windows(scan) if transition is None else transition, iterations // 2
+    if transition is None:
+        transition = fastest_windows(scan)
+    lag = iterations // 2
     measures = {
         "common_mass_change": end[:, :COMMON].sum(axis=1) - start[:, :COMMON].sum(axis=1),
         "gain_spearman": order_by_frequency(gain),
@@ -93,8 +94,8 @@ def scan_measures(
         "gain_of_rarest": gain[:, COMMON],
         "largest_attention": end.max(axis=1),
         "largest_attention_after": c[-1].max(axis=1),
-        "slowing_down": slowing_down(scan[..., -1], fastest, lag),
-        "entropy_slowing_down": slowing_down(distinct_entropy(scan), fastest, lag),
+        "slowing_down": slowing_down(scan[..., -1], transition, lag),
+        "entropy_slowing_down": slowing_down(distinct_entropy(scan), transition, lag),
         "way_after": np.abs(c[-1] - end).sum(axis=1) / np.where(way > 0, way, np.nan),
     }
     table = pd.DataFrame(measures, index=diverged_at.index)
@@ -133,15 +134,15 @@ def fastest_decoder(simulated: pd.DataFrame, iterations: int) -> tuple[float, np
     return rate, fastest_windows(c[: iterations + 1])
 
 
-def slowing_down(followed: np.ndarray, fastest: np.ndarray, lag: int) -> np.ndarray:
-    """Log10 of a number's speed in window `fastest` over its speed `lag` windows later, [runs].
+def slowing_down(followed: np.ndarray, transition: np.ndarray, lag: int) -> np.ndarray:
+    """Log10 of a number's speed in window `transition` over that `lag` windows later, [runs].
 
     `followed` is [times, runs]; NaN if it stands still or the run ends before.
     """
     speed = window_means(np.abs(np.diff(followed, axis=0)))
     slowed = np.full(followed.shape[1], np.nan)
-    for run in np.flatnonzero(fastest + lag < len(speed)):  # not where fastest is NaN
-        early, late = speed[int(fastest[run]) + np.array([0, lag]), run]
+    for run in np.flatnonzero(transition + lag < len(speed)):  # not where it is NaN
+        early, late = speed[int(transition[run]) + np.array([0, lag]), run]
         if early > 0 and late > 0:
             slowed[run] = np.log10(early / late)
     return slowed
@@ -164,21 +165,19 @@ def transition_exponents(times: pd.DataFrame) -> pd.DataFrame:
 
     NaN where a run of the seed has no time, or the rates do not tell the two slopes apart.
     """
-    rows = {}
-    for seed, runs in times.groupby("seed"):
-        logs = np.log(runs[["lr_Z", "lr_Y"]].to_numpy())
-        logs -= logs.mean(axis=0)
-        told_apart = np.linalg.matrix_rank(logs) == 2
-        rows[seed] = np.linalg.pinv(logs) @ np.log(runs["time"]) if told_apart else [np.nan] * 2
-    return pd.DataFrame.from_dict(rows, orient="index", columns=["lr_Z", "lr_Y"])
+    grid = times.pivot(index="seed", columns=["lr_Z", "lr_Y"], values="time")
+    logs = np.log(grid.columns.to_frame())  # [pairs of rates, 2]
+    centred = logs - logs.mean()
+    told_apart = 1.0 if np.linalg.matrix_rank(centred) == 2 else np.nan
+    slopes = np.log(grid.to_numpy()) @ np.linalg.pinv(centred).T * told_apart
+    return pd.DataFrame(slopes, grid.index, ["lr_Z", "lr_Y"])
 
 
 def entropy_by_run(simulated: pd.DataFrame, iteration: int) -> pd.DataFrame:
     """Fig. 6's metric, `entropy`: averaged over the classes of each run, NaN if it diverged."""
     at = simulated[simulated["iteration"] == iteration]
-    entropy = distinct_entropy(at[ATTENTION].to_numpy(np.float64))
-    entropy = np.where(at["diverged_at"] < 0, entropy, np.nan)
-    of_class = at[[*SETTINGS, "seed"]].assign(entropy=entropy)
+    entropy = pd.Series(distinct_entropy(at[ATTENTION].to_numpy(np.float64)), at.index)
+    of_class = at[[*SETTINGS, "seed"]].assign(entropy=entropy.where(at["diverged_at"] < 0))
     return of_class.groupby([*SETTINGS, "seed"], sort=False).mean().reset_index()
 
 
@@ -191,16 +190,7 @@ def entropy_cells(runs: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
             row["state"] = "not reached"
         rows.append(dict(zip(SETTINGS, keys, strict=True)) | row)
     theirs = published[[*SETTINGS, "published", "published_std"]]
-    both = pd.DataFrame(rows).merge(theirs, on=SETTINGS, how="outer", sort=False)
-    return both.sort_values(SETTINGS, kind="stable", ignore_index=True)
-
-
-def welch(cells: pd.DataFrame) -> pd.Series:
-    """Ours minus the published mean in standard errors of that difference (Welch), [cells]."""
-    # The interval's half by Student's quantile.
-    ours = (cells["high"] - cells["low"]) / 2 / half_width(1.0, cells["n"]) / np.sqrt(cells["n"])
-    theirs = cells["published_std"] / np.sqrt(PUBLISHED_RUNS)
-    return (cells["value"] - cells["published"]) / np.hypot(ours, theirs)
+    return pd.DataFrame(rows).merge(theirs, on=SETTINGS, how="outer", sort=True)
 
 
 def weighted_sum(estimates: pd.DataFrame, weights: np.ndarray, together: np.ndarray) -> dict:
@@ -232,33 +222,28 @@ def entropy_trend(runs: pd.DataFrame, published: pd.DataFrame, along: str) -> li
     Paired by seed, because a seed has the same data and start under all learning rates.
 
     Returns:
-        Rows of `{along}_difference` for each number of query tokens with that of the published
+        Rows of `{along}_difference` for each number of query tokens, with that of the published
         cells that ran; then their mean, that which goes least on the claimed side (`least`), and
         the mean in units of the published one (`effect`). None where the rate has one value.
     """
     if runs[along].nunique() < 2:
         return []
-
-    def difference(table: pd.DataFrame, values: str, each: str) -> np.ndarray:  # without NaN
-        means = table.groupby([each, along])[values].agg(lambda v: v.mean(skipna=False)).unstack()
-        return (means.iloc[:, -1] - means.iloc[:, 0]).dropna().to_numpy()
-
+    both = runs[[*SETTINGS, "seed", "entropy"]].merge(published, how="left", on=SETTINGS)
     rows = []
-    for num_last, group in runs.groupby("num_last"):
-        ran = group[SETTINGS].drop_duplicates()
-        theirs = published.merge(ran, on=SETTINGS)
-        row = {"num_last": num_last, "quantity": f"{along}_difference", "published": np.nan}
-        if len(theirs) == len(ran):
-            [row["published"]] = difference(theirs, "published", "num_last")
-        rows.append(row | over_runs(difference(group, "entropy", "seed")))
+    for num_last, group in both.groupby("num_last"):
+        means = group.groupby([along, "seed"])[["entropy", "published"]]
+        means = means.agg(lambda values: values.mean(skipna=False))
+        difference = means.loc[group[along].max()] - means.loc[group[along].min()]  # by seed
+        row = {"num_last": num_last, "quantity": f"{along}_difference"}
+        row["published"] = difference["published"].iloc[0]  # the same for every seed
+        rows.append(row | over_runs(difference["entropy"]))
     sizes = pd.DataFrame(rows)
     overall = weighted_sum(sizes, np.full(len(rows), 1 / len(rows)), np.arange(len(rows)))
     overall |= {"state": sizes["state"].max(), "published": sizes["published"].mean(skipna=False)}
+    effect = {end: overall[end] / overall["published"] for end in ("value", "low", "high")}
+    effect["low"], effect["high"] = sorted([effect["low"], effect["high"]])
     # With the published difference at that number of query tokens.
     _, least = worst(rows, SIDES[along])
-    effect = {end: overall[end] / overall["published"] for end in ("value", "low", "high")}
-    if overall["published"] < 0:
-        effect["low"], effect["high"] = effect["high"], effect["low"]
     return [
         *rows,
         overall | {"quantity": f"{along}_difference_mean"},

@@ -35,9 +35,7 @@ def read_batch(task: Task, seeds: Sequence[int], step: int) -> tuple[Tensor, Ten
     return torch.from_numpy(np.stack(counts)), torch.from_numpy(np.stack(classes))
 
 
-def initial_parameters(
-    task: Task, seeds: Sequence[int], scheme: str, dtype: torch.dtype = torch.float32
-) -> Parameters:
+def initial_parameters(task: Task, seeds: Sequence[int], scheme: str) -> Parameters:
     """Y and Z of every run, `zero` or `uniform`; those of equal seeds are equal.
 
     Returns:
@@ -45,10 +43,9 @@ def initial_parameters(
         `Z` [R, num_last, 10 + 10 next_per_last]: common tokens, then distinct ones class by class.
     """
     bound = task.vocabulary**-0.5 if scheme == "uniform" else 0.0
-    draw = functools.partial(RunRandom(seeds).uniform, dtype=dtype)
-    Y = draw(task.contextual, task.vocabulary, use=f"initial Y of {task}")
-    width = COMMON + DISTINCT * task.next_per_last
-    Z = draw(task.num_last, width, use=f"initial Z of {task}")
+    width, random = COMMON + DISTINCT * task.next_per_last, RunRandom(seeds)
+    Y = random.uniform(task.contextual, task.vocabulary, use=f"initial Y of {task}")
+    Z = random.uniform(task.num_last, width, use=f"initial Z of {task}")
     return {"Y": Y * (2 * bound) - bound, "Z": Z * (2 * bound) - bound}
 
 
@@ -64,31 +61,33 @@ def contextual_attention(task: Task, parameters: Parameters) -> Parameters:
     return {"c": torch.softmax(z + torch.from_numpy(TOKEN_CHANCES).log(), dim=2)}
 
 
-def gradients(
+def loss_and_gradients(
     task: Task, parameters: Parameters, batch: tuple[Tensor, Tensor]
 ) -> tuple[Tensor, Parameters]:
     """Loss of every run, [R], and the gradients of its mean over the batch."""
     Y, (counts, classes) = parameters["Y"], batch
+    # Forward: attention over a class's tokens, [R, B, 20]; x = a / |a|; logits of all tokens.
     of_class = classes[..., None].expand_as(counts)
-    z = attention_logits(task, parameters["Z"]).gather(1, of_class)  # [R, B, 20]
-    attention = torch.softmax(z + counts.to(z.dtype).log_(), dim=2)
-    norm = attention.square().sum(2, keepdim=True).sqrt_()
-    combined = attention / norm
+    z = attention_logits(task, parameters["Z"]).gather(1, of_class)
+    a = torch.softmax(z + counts.to(z.dtype).log_(), dim=2)
+    norm = a.square().sum(2, keepdim=True).sqrt_()
+    combined = a / norm
     tokens = torch.from_numpy(task.tokens)[classes]
-    x = Y.new_zeros(*classes.shape, task.contextual).scatter_(2, tokens, combined)
-
+    x = Y.new_zeros(*classes.shape, task.contextual).scatter_(2, tokens, combined)  # [R, B, I]
     log_p = torch.log_softmax(x @ Y, dim=2)  # [R, B, M]
-    targets = (task.contextual + task.num_last + classes)[..., None]
-    loss = -log_p.gather(2, targets).mean(dim=(1, 2))
+    targets = (task.contextual + task.num_last + classes)[..., None]  # [R, B, 1]
+    loss = -log_p.gather(2, targets).squeeze(2).mean(dim=1)
 
-    grad_logits = log_p.exp_()  # softmax - one-hot, over B
+    # Backward through the cross-entropy: (softmax - one-hot) / B.
+    grad_logits = log_p.exp()
     grad_logits.scatter_add_(2, targets, grad_logits.new_full((1, 1, 1), -1).expand_as(targets))
     grad_logits /= task.batch
-    grad_Y, grad_x = x.mT @ grad_logits, (grad_logits @ Y.mT).gather(2, tokens)
-
+    grad_Y = x.mT @ grad_logits
+    grad_x = (grad_logits @ Y.mT).gather(2, tokens)
     # Through x = a / |a|, then through the softmax.
     grad_a = (grad_x - combined * (combined * grad_x).sum(2, keepdim=True)) / norm
-    grad_z = attention * (grad_a - (attention * grad_a).sum(2, keepdim=True))
+    grad_z = a * (grad_a - (a * grad_a).sum(2, keepdim=True))
+    # Sums over the sequences of a class; for common tokens over the classes of a query token, too.
     by_class = z.new_zeros(len(z), task.classes, z.shape[2]).scatter_add_(1, of_class, grad_z)
     of_last = by_class.unflatten(1, (task.num_last, task.next_per_last))  # [R, m, n, 20]
     grad_Z = torch.cat([of_last[..., :COMMON].sum(2), of_last[..., COMMON:].flatten(2)], dim=2)
@@ -98,12 +97,12 @@ def gradients(
 def simulate(
     settings: SimulationSettings,
     execution: Execution = Execution(),
-    frozen_at: np.ndarray | None = None,
+    frozen_at: float | np.ndarray = np.inf,
 ) -> pd.DataFrame:
     """Train every combination of sizes, learning rates and seeds, and tabulate c.
 
-    A seed has the same data and start under all learning rates. Y of each run stands still after
-    iteration `frozen_at`, [runs] of each number of query tokens, if given.
+    A seed has the same data and start under all learning rates. After iteration `frozen_at`, of
+    all runs or [runs] of each number of query tokens, Y stands still.
 
     Returns:
         A row per run, observed iteration and class: `KEYS`; `c_00` to `c_19`, c_{l|n} of a class's
@@ -111,17 +110,12 @@ def simulate(
     """
     grid = itertools.product(range(settings.seeds), settings.lr_Z, settings.lr_Y_multiplier)
     runs = pd.DataFrame(grid, columns=["seed", "lr_Z", "lr_Y_multiplier"])
+    frozen_at = np.broadcast_to(frozen_at, len(runs))
 
     def ensemble(task: Task, part: slice) -> Ensemble:
-        some = runs.iloc[part]
+        some, stop = runs.iloc[part], frozen_at[part]
         seeds, lr_Z = some["seed"].tolist(), torch.tensor(some["lr_Z"].to_numpy())
         lr_Y = lr_Z * torch.tensor(some["lr_Y_multiplier"].to_numpy())
-
-        def moving(step: int) -> Tensor:  # Y and Z by run
-            moves = torch.ones(2, len(some))
-            moves[0] = torch.from_numpy(step < frozen_at[part])
-            return moves
-
         return Ensemble(
             initial_parameters(task, seeds, settings.initial),
             functools.partial(read_batch, task, seeds),
@@ -129,19 +123,19 @@ def simulate(
                 "sgd",
                 lr={"Y": lr_Y, "Z": lr_Z},
                 momentum=settings.momentum,
-                schedule=None if frozen_at is None else moving,
+                schedule=lambda step: np.stack([step < stop, np.ones(len(stop))]),  # of Y, of Z
             ),
-            gradients=functools.partial(gradients, task),
+            gradients=functools.partial(loss_and_gradients, task),
             labels=[f"num_last {task.num_last}, {run}" for run in some.to_dict("records")],
         )
 
     tables, steps = [], settings.observed[-1]
     for num_last in settings.num_last:
         task = Task(num_last, settings.next_per_last, settings.length, settings.batch)
-        looks = {"observe": functools.partial(contextual_attention, task), "loss_every": steps}
-        looks |= {"observe_at": settings.observed, "execution": execution.part(num_last)}
-        build = functools.partial(ensemble, task)
-        trained = train_in_chunks(build, len(runs), CHUNK, steps, **looks)
+        build, observe = (functools.partial(f, task) for f in (ensemble, contextual_attention))
+        options = {"observe": observe, "observe_at": settings.observed, "loss_every": steps}
+        options["execution"] = execution.part(num_last)
+        trained = train_in_chunks(build, len(runs), CHUNK, steps, **options)
         axes = [trained.observed_at, runs.index, range(task.classes)]
         axes = pd.MultiIndex.from_product(axes, names=["iteration", "run", "sequence_class"])
         c = trained.observed["c"].flatten(0, 2).numpy()  # [iterations * runs * F, 20]
