@@ -51,7 +51,8 @@ def draw_value(history: pd.DataFrame, last: pd.DataFrame) -> plt.Figure:
     at_the_end.axhline(1, color="0.6", linewidth=0.8)
     at_the_end.set_xticks(range(len(names)), names)
     at_the_end.set(ylim=(0, 1.05), ylabel="share of queries right")
-    at_the_end.text(-0.3, 0.75, "● V at the end, by seed   ━ the most that any V can", fontsize=8)
+    key = "● V at the end, by seed   ━ the most that any V can"
+    at_the_end.text(0.02, 0.75, key, fontsize=8, transform=at_the_end.transAxes)
     found, solved = ((last[of] == 1).sum() for of in ("argmax_accuracy", "task_accuracy"))
     figure.suptitle(
         f"V under uniform attention: its argmax is P in {found} of {len(last)} runs,\n"

@@ -8,7 +8,7 @@ import torch
 
 from onelayer.decision_lists import data, training
 from onelayer.decision_lists.model import evaluate, list_order, queries_of
-from onelayer.decision_lists.theorem_1 import Setting, beside_bound, solve
+from onelayer.decision_lists.theorem_1 import Setting, time_and_bound, solve
 from onelayer.decision_lists.training import OnW, OnWAndV, train
 from onelayer.seeds import generator
 from onelayer.settings.decision_lists import NearStart, Run, Size, SmallStart, ValueTraining
@@ -58,7 +58,7 @@ def summary(run: Run, problem: OnW) -> dict[str, float]:
     gamma = data.uniform_gamma(run.L, run.n, run.lengths)
     times = {"median_column_time": np.median(found)}
     times |= {"exact_t_star": exact.max(), "exact_median_time": np.median(exact)}
-    return times | beside_bound(run.L, run.m, found.max(), gamma)
+    return times | time_and_bound(run.L, run.m, found.max(), gamma)
 
 
 def value_runs(settings: ValueTraining, progress: Progress = iter) -> pd.DataFrame:

@@ -165,7 +165,7 @@ def solve(
     return crossing.max(axis=0), crossing.T, scores.T
 
 
-def beside_bound(L: int, M: int, t_star: float, gamma: float) -> dict[str, float]:
+def time_and_bound(L: int, M: int, t_star: float, gamma: float) -> dict[str, float]:
     """A time in units of Theorem 1's bound."""
     bound = data.theorem_1_bound(L, M, gamma)
     times = {"t_star": t_star, "gamma": gamma, "bound": bound}
@@ -182,7 +182,7 @@ def solve_grids(
     to m, take as long as the slowest of their lengths alone.
 
     Returns:
-        `L`, `n`, `m`, `delta`, `shortest` (m where all lists have m), what `beside_bound` says,
+        `L`, `n`, `m`, `delta`, `shortest` (m where all lists have m), what `time_and_bound` says,
         `order` (share of adjacent list pairs in the right order; 1 if no list has a pair) and
         `separation` (of the longest list: m times, a_1 first).
     """
@@ -198,7 +198,7 @@ def solve_grids(
             dealt = data.dealt_lengths(one.L, ms[0], one.m)
             pairs = np.concatenate([-np.diff(scores[m - ms[0]][:m]) > 0 for m in dealt])
             row = one._asdict() | {"shortest": ms[0]}
-            row |= beside_bound(one.L, one.m, np.max(times), data.uniform_gamma(one.L, one.n, ms))
+            row |= time_and_bound(one.L, one.m, np.max(times), data.uniform_gamma(one.L, one.n, ms))
             row["order"] = float(pairs.mean()) if len(pairs) else 1.0
             rows.append(row | {"separation": separations[-1][: one.m].tolist()})
     keys = ["L", "n", "m", "delta", "shortest"]
@@ -230,8 +230,8 @@ def follow(sizes: Sequence[Size], max_steps: int) -> pd.DataFrame:
     h, now, rows = end / (stride * POINTS), np.zeros_like(flow.members), []
     for taken in range(stride * POINTS + 1):
         if taken % stride == 0:
-            looked = zip(shown, taken * h, flow.loss(now), flow.accuracy(now), now.T, strict=True)
-            for (L, n, m, _), time, loss, accuracy, scores in looked:
+            states = zip(shown, taken * h, flow.loss(now), flow.accuracy(now), now.T, strict=True)
+            for (L, n, m, _), time, loss, accuracy, scores in states:
                 listed = scores[[*range(m), -1]].tolist()
                 rows.append((L, n, m, time, loss, accuracy, listed))
         now = flow.heun(now, h)
@@ -274,4 +274,4 @@ def counterexample(delta: float = 1.0) -> dict[str, float]:
     shares = np.bincount(determining.ravel(), mass, L * L)  # P(s_j = a, b determines the label)
     gamma = min(shares[b * L + a] for a in range(L) for b in LISTS[a])
     size = {"L": L, "n": LENGTH, "m": M, "shortest": min(map(len, LISTS)), "delta": delta}
-    return size | beside_bound(L, M, path.t_events[0][0], gamma)
+    return size | time_and_bound(L, M, path.t_events[0][0], gamma)
