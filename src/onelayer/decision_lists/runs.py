@@ -8,7 +8,7 @@ import torch
 
 from onelayer.decision_lists import data, training
 from onelayer.decision_lists.model import evaluate, list_order, queries_of
-from onelayer.decision_lists.theorem_1 import Setting, time_and_bound, solve
+from onelayer.decision_lists.theorem_1 import Setting, solve, time_and_bound
 from onelayer.decision_lists.training import OnW, OnWAndV, train
 from onelayer.seeds import generator
 from onelayer.settings.decision_lists import NearStart, Run, Size, SmallStart, ValueTraining
@@ -185,10 +185,7 @@ def small_runs(
         key = {"start": text} | size | {"optimiser": name, "eta": start.eta}
         histories.append(history.assign(**key))
         last = history.iloc[-1]
-        runs.append(
-            key
-            | {"first_perfect": last["step"] if problem.perfect else np.nan}
-            | {"accuracy": last["accuracy"], "order": list_order(lists, W.numpy())}
-            | likeness(V.numpy(), lists)
-        )
+        found = {"first_perfect": last["step"] if problem.perfect else np.nan}
+        found |= {"accuracy": last["accuracy"], "order": list_order(lists, W.numpy())}
+        runs.append(key | found | likeness(V.numpy(), lists))
     return pd.DataFrame(runs), pd.concat(histories)
