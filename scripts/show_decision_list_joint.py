@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from onelayer.decision_lists import readable
-from onelayer.evidence.figures import DIVERGING, MARKERS, MIDDLE, PALETTE, despine, plt
+from onelayer.evidence.figures import MARKERS, MIDDLE, PALETTE, despine, plt
 from onelayer.evidence.intervals import mean, worst
 from onelayer.evidence.tables import EMPTY, number, tidy
 from onelayer.job import job
@@ -33,38 +33,32 @@ def value_table(last: pd.DataFrame) -> pd.DataFrame:
     return tidy(pd.concat([pd.DataFrame(rows), problems]), VALUE_KEYS)
 
 
-def draw_value(history: pd.DataFrame, last: pd.DataFrame, values: pd.DataFrame) -> plt.Figure:
-    """The cosine of V and P over steps; V at the end; what it solves, and the most it could."""
-    figure, axes = plt.subplot_mosaic("AB;CC", figsize=(MIDDLE, 4.8))
+def draw_value(history: pd.DataFrame, last: pd.DataFrame) -> plt.Figure:
+    """The cosine of V and P over steps; what V solves at the end, and the most that it could."""
+    figure, (over_time, at_the_end) = plt.subplots(2, 1, figsize=(MIDDLE, 4.8))
     names = []
     groups = zip(history.groupby(SYMBOLS, sort=False), last.groupby(SYMBOLS, sort=False),
                  PALETTE, strict=False)  # fmt: skip
     for place, ((size, paths), (_, rows), colour) in enumerate(groups):
         for _, path in paths.groupby("seed"):
-            axes["A"].plot(path["step"], path["centred_cosine"], color=colour, linewidth=0.9)
+            over_time.plot(path["step"], path["centred_cosine"], color=colour, linewidth=0.9)
         x = place + 0.6 * (np.arange(len(rows)) + 0.5) / len(rows) - 0.3
-        axes["C"].scatter(x, rows["task_accuracy"], color=colour, s=16)
-        axes["C"].scatter(x, rows["task_accuracy_ceiling"], color="black", marker="_", s=40)
+        at_the_end.scatter(x, rows["task_accuracy"], color=colour, s=16)
+        at_the_end.scatter(x, rows["task_accuracy_ceiling"], color="black", marker="_", s=40)
         names.append("L {}, n {}\nm {}".format(*size[:2], readable.lists(*size[2:])))
-    axes["A"].set_xscale("symlog", linthresh=1)
-    axes["A"].set(ylim=(0, 1.05), xlabel="steps on V", ylabel="centred cosine of V and P")
-    axes["C"].axhline(1, color="0.6", linewidth=0.8)
-    axes["C"].set_xticks(range(len(names)), names)
-    axes["C"].set(ylim=(0, 1.05), ylabel="share of queries right")
-    axes["C"].text(-0.3, 0.75, "● V at the end, by seed   ━ the most that any V can", fontsize=8)
-    L = values["L"].iloc[0]
-    grid = values["value"].to_numpy()[: L**2].reshape(L, L)  # of the first run
-    bound = np.abs(grid).max()
-    image = axes["B"].imshow(grid, cmap=DIVERGING, vmin=-bound, vmax=bound)
-    axes["B"].set(xticks=[], yticks=[], xlabel="token b", ylabel="label π(b')")
-    axes["B"].set_title("V at the end (P: the diagonal alone)", fontsize=9)
-    figure.colorbar(image, ax=axes["B"], shrink=0.8)
+    over_time.set_xscale("symlog", linthresh=1)
+    over_time.set(ylim=(0, 1.05), xlabel="steps on V", ylabel="centred cosine of V and P")
+    at_the_end.axhline(1, color="0.6", linewidth=0.8)
+    at_the_end.set_xticks(range(len(names)), names)
+    at_the_end.set(ylim=(0, 1.05), ylabel="share of queries right")
+    key = "● V at the end, by seed   ━ the most that any V can"
+    at_the_end.text(0.02, 0.75, key, fontsize=8, transform=at_the_end.transAxes)
     found, solved = ((last[of] == 1).sum() for of in ("argmax_accuracy", "task_accuracy"))
     figure.suptitle(
         f"V under uniform attention: its argmax is P in {found} of {len(last)} runs,\n"
         f"all queries are right in {solved}"
     )
-    despine(axes["A"], axes["C"])
+    despine(over_time, at_the_end)
     return figure
 
 
@@ -204,7 +198,7 @@ def draw_joint(near: pd.DataFrame, small: pd.DataFrame, history: pd.DataFrame) -
 
 
 with job(snakemake) as step:
-    history, values = map(pd.read_parquet, (snakemake.input.history, snakemake.input.values))
+    history = pd.read_parquet(snakemake.input.history)
     runs = history.groupby([*SYMBOLS, "seed"], sort=False)
     last = runs.tail(1).rename(columns={"accuracy": "task_accuracy"})
     found = history["step"].where(history["argmax_accuracy"] == 1)
@@ -212,7 +206,7 @@ with job(snakemake) as step:
     title = "Decision lists: V trained alone under uniform attention (W = 0)"
     shown = readable.for_readers(last, {"seed": "seed"} | VALUE)
     step.save_table(value_table(last), "value", title=title, shown=shown, notes=VALUE_NOTES)
-    step.save_figure(draw_value(history, last, values), "value_figure")
+    step.save_figure(draw_value(history, last), "value_figure")
     near, small = map(pd.read_parquet, (snakemake.input.near, snakemake.input.small))
     title = "Decision lists: W and V trained together, and Theorem 2"
     shown, rows = joint_shown(near, small), joint_table(near, small)

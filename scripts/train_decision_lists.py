@@ -10,8 +10,8 @@ with job(snakemake) as step:
         [Run(**one) for one in settings["attention"]], step.progress
     )
     step.save(attention_runs=runs, attention_history=history, attention_scores=scores)
-    history, values = value_runs(ValueTraining(**settings["value"]), step.progress)
-    step.save(value_history=history, final_values=values)
+    history = value_runs(ValueTraining(**settings["value"]), step.progress)
+    step.save(value_history=history)
     small, history = small_runs([SmallStart(**one) for one in settings["small"]], step.progress)
     near = near_runs([NearStart(**one) for one in settings["near"]], step.progress)
     step.save(joint_near=near, joint_small=small, joint_small_history=history)

@@ -184,14 +184,12 @@ def test_lists_end_with_their_own_token_and_repeat_none():
 def test_uniform_attention_pushes_v_toward_p_without_solving_the_task():
     sizes = [{"L": L, "n": 4, "m": m} for L, m in ((12, 2), (12, 3), (16, 4))]
     settings = {"sizes": sizes, "seeds": [0], "eta": 10, "steps": 100}
-    history, values = runs.value_runs(ValueTraining.model_validate(settings))
+    history = runs.value_runs(ValueTraining.model_validate(settings))
     last = history.groupby(["L", "m"]).tail(1)
     assert (last["argmax_accuracy"] == 1.0).all()
     assert (last["centred_cosine"] >= 0.8).all()
     assert (last["accuracy"] < 0.6).all()
     assert (last["accuracy"] <= last["task_accuracy_ceiling"] + 1e-12).all()
-    diagonal = values[values["row"] == values["column"]]["value"]
-    assert diagonal.min() > values[values["row"] != values["column"]]["value"].median()
 
 
 # W and V together, and Theorem 2

@@ -31,7 +31,6 @@ rule train_decision_lists:
         attention_history="results/decision_lists/attention_history.parquet",
         attention_scores="results/decision_lists/attention_scores.parquet",
         value_history="results/decision_lists/value_history.parquet",
-        final_values="results/decision_lists/values.parquet",
         joint_near="results/decision_lists/joint_near.parquet",
         joint_small="results/decision_lists/joint_small.parquet",
         joint_small_history="results/decision_lists/joint_small_history.parquet",
@@ -47,7 +46,7 @@ rule train_decision_lists:
         mem_mb=lambda w, attempt: 2000 * attempt,
         runtime=lambda w, attempt: 60 * attempt,
     params:
-        settings={k: v for k, v in dump(settings.decision_lists).items() if k != "theorem_1"},
+        settings=settings.decision_lists.model_dump(mode="json", exclude={"theorem_1", "shown"}),
         code=code("train_decision_lists"),
     message:
         "Train W, V and both on decision lists"
@@ -104,7 +103,6 @@ rule show_decision_list_attention:
 rule show_decision_list_joint:
     input:
         history=rules.train_decision_lists.output.value_history,
-        values=rules.train_decision_lists.output.final_values,
         near=rules.train_decision_lists.output.joint_near,
         small=rules.train_decision_lists.output.joint_small,
         small_history=rules.train_decision_lists.output.joint_small_history,

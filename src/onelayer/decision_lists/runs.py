@@ -8,8 +8,8 @@ import torch
 
 from onelayer.decision_lists import data, training
 from onelayer.decision_lists.model import evaluate, list_order, queries_of
-from onelayer.decision_lists.theorem_1 import Setting, solve
-from onelayer.decision_lists.training import OnV, OnW, OnWAndV, train
+from onelayer.decision_lists.theorem_1 import Setting, solve, time_and_bound
+from onelayer.decision_lists.training import OnW, OnWAndV, train
 from onelayer.seeds import generator
 from onelayer.settings.decision_lists import NearStart, Run, Size, SmallStart, ValueTraining
 
@@ -56,35 +56,52 @@ def summary(run: Run, problem: OnW) -> dict[str, float]:
     of_length = solve(settings, max_steps=run.max_steps)[0]
     found, exact = problem.crossing, of_length[problem.lists.lengths - run.lengths[0]]  # [L]
     gamma = data.uniform_gamma(run.L, run.n, run.lengths)
-    times = {"t_star": found.max(), "median_column_time": np.median(found)}
+    times = {"median_column_time": np.median(found)}
     times |= {"exact_t_star": exact.max(), "exact_median_time": np.median(exact)}
-    return times | {"gamma": gamma, "bound": data.theorem_1_bound(run.L, run.m, gamma)}
+    return times | time_and_bound(run.L, run.m, found.max(), gamma)
 
 
-def value_runs(settings: ValueTraining, progress: Progress = iter) -> tuple[pd.DataFrame, ...]:
-    """V alone, from 0, under uniform attention (section II), for every size and seed.
+def value_runs(settings: ValueTraining, progress: Progress = iter) -> pd.DataFrame:
+    """V alone, by descent from 0 under uniform attention (section II), for every size and seed.
 
-    Two tables with `L`, `n`, `m`, `shortest` and `seed`: the history (`step`, what `OnV.measure`
-    says, and `task_accuracy_ceiling`, the largest that any V can have at W = 0); V at the end, rows
-    in the order of pi, so that P is the diagonal (`row`, `column`, `value`).
+    A row per step with `L`, `n`, `m`, `shortest`, `seed`, `step`, `loss`, strict `accuracy` of the
+    label, what `likeness` says, and `task_accuracy_ceiling`, the most that any V reaches at W = 0.
     """
-    histories, values = [], []
+    rows = []
     for size, seed, key in each_seed(settings.sizes, progress, settings.seeds):
         lists = data.lists_of_seed(size.L, size.m, seed, size.shortest)
         sequences = data.enumerate_sequences(size.L, size.n)
-        problem = OnV(lists, queries_of(lists, sequences), settings.eta)
-        history = train(problem, settings.steps)
+        queries = queries_of(lists, sequences)
         # Uniform attention gives all queries of a sequence the same output: at best it is the label
         # that most of them have.
         places = lists.determining_places(sequences.tokens)  # [S, n]
         votes = (places[:, :, None] == np.arange(size.n)).sum(axis=1)
         ceiling = float((sequences.probability * votes.max(axis=1)).sum() / size.n)
-        histories.append(history.assign(**key, task_accuracy_ceiling=ceiling))
-        V = problem.V.numpy()[lists.permutation]
-        row, column = np.indices(V.shape)
-        places = {"row": row.ravel(), "column": column.ravel(), "value": V.ravel()}
-        values.append(pd.DataFrame(key | places))
-    return pd.concat(histories), pd.concat(values)
+        W, V = torch.zeros(2, size.L, size.L, dtype=torch.float64)
+        for step in range(settings.steps + 1):
+            here = evaluate(W, V, queries, of_w=False)
+            found = {"step": step, "loss": here.loss, "accuracy": here.accuracy}
+            found |= {"task_accuracy_ceiling": ceiling} | likeness(V.numpy(), lists)
+            rows.append(key | found)
+            # Tokens that all lists treat alike tie but for rounding, which optim.SGD changes.
+            V -= settings.eta * here.grad_V
+    return pd.DataFrame(rows)
+
+
+def likeness(V: np.ndarray, lists: data.DecisionLists) -> dict[str, float]:
+    """How far V has the direction of P.
+
+    `argmax_accuracy` is the share of tokens b whose largest V[., b] is at pi(b), `centred_cosine`
+    that of V and P, each minus its mean; 0 for a constant V.
+    """
+    places = lists.permutation, np.arange(len(V))
+    others = V.copy()
+    others[places] = -np.inf
+    right = V[places] > others.max(axis=0)
+    V, P = V - V.mean(), lists.matrix - lists.matrix.mean()
+    norm = np.linalg.norm(V)
+    cosine = float((V * P).sum() / (norm * np.linalg.norm(P))) if norm > 0 else 0.0
+    return {"argmax_accuracy": float(right.mean()), "centred_cosine": cosine}
 
 
 def near_runs(starts: Iterable[NearStart], progress: Progress = iter) -> pd.DataFrame:
@@ -168,10 +185,7 @@ def small_runs(
         key = {"start": text} | size | {"optimiser": name, "eta": start.eta}
         histories.append(history.assign(**key))
         last = history.iloc[-1]
-        runs.append(
-            key
-            | {"first_perfect": last["step"] if problem.perfect else np.nan}
-            | {"accuracy": last["accuracy"], "order": list_order(lists, W.numpy())}
-            | training.beside_permutation(V.numpy(), lists)
-        )
+        found = {"first_perfect": last["step"] if problem.perfect else np.nan}
+        found |= {"accuracy": last["accuracy"], "order": list_order(lists, W.numpy())}
+        runs.append(key | found | likeness(V.numpy(), lists))
     return pd.DataFrame(runs), pd.concat(histories)

@@ -14,15 +14,16 @@ empty, with count 0.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
-from itertools import islice, product, starmap
+from itertools import islice, product, starmap, zip_longest
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+import torch
 from scipy.integrate import solve_ivp
 from scipy.special import comb
 
-from onelayer.decision_lists import data
+from onelayer.decision_lists import data, model
 from onelayer.errors import OnelayerError
 from onelayer.settings.decision_lists import Grid, Size, Theorem1
 
@@ -164,7 +165,7 @@ def solve(
     return crossing.max(axis=0), crossing.T, scores.T
 
 
-def beside_bound(L: int, M: int, t_star: float, gamma: float) -> dict[str, float]:
+def time_and_bound(L: int, M: int, t_star: float, gamma: float) -> dict[str, float]:
     """A time in units of Theorem 1's bound."""
     bound = data.theorem_1_bound(L, M, gamma)
     times = {"t_star": t_star, "gamma": gamma, "bound": bound}
@@ -181,7 +182,7 @@ def solve_grids(
     to m, take as long as the slowest of their lengths alone.
 
     Returns:
-        `L`, `n`, `m`, `delta`, `shortest` (m where all lists have m), what `beside_bound` says,
+        `L`, `n`, `m`, `delta`, `shortest` (m where all lists have m), what `time_and_bound` says,
         `order` (share of adjacent list pairs in the right order; 1 if no list has a pair) and
         `separation` (of the longest list: m times, a_1 first).
     """
@@ -197,7 +198,7 @@ def solve_grids(
             dealt = data.dealt_lengths(one.L, ms[0], one.m)
             pairs = np.concatenate([-np.diff(scores[m - ms[0]][:m]) > 0 for m in dealt])
             row = one._asdict() | {"shortest": ms[0]}
-            row |= beside_bound(one.L, one.m, np.max(times), data.uniform_gamma(one.L, one.n, ms))
+            row |= time_and_bound(one.L, one.m, np.max(times), data.uniform_gamma(one.L, one.n, ms))
             row["order"] = float(pairs.mean()) if len(pairs) else 1.0
             rows.append(row | {"separation": separations[-1][: one.m].tolist()})
     keys = ["L", "n", "m", "delta", "shortest"]
@@ -229,8 +230,8 @@ def follow(sizes: Sequence[Size], max_steps: int) -> pd.DataFrame:
     h, now, rows = end / (stride * POINTS), np.zeros_like(flow.members), []
     for taken in range(stride * POINTS + 1):
         if taken % stride == 0:
-            looked = zip(shown, taken * h, flow.loss(now), flow.accuracy(now), now.T, strict=True)
-            for (L, n, m, _), time, loss, accuracy, scores in looked:
+            states = zip(shown, taken * h, flow.loss(now), flow.accuracy(now), now.T, strict=True)
+            for (L, n, m, _), time, loss, accuracy, scores in states:
                 listed = scores[[*range(m), -1]].tolist()
                 rows.append((L, n, m, time, loss, accuracy, listed))
         now = flow.heun(now, h)
@@ -248,33 +249,29 @@ LENGTH = 3
 def counterexample(delta: float = 1.0) -> dict[str, float]:
     """Time to perfect classification of `LISTS` under `WEIGHTS`, beside Theorem 1's bound.
 
-    Every token is a slot of its own, every sequence a pattern, and columns of W, one a query token,
-    are the batch. The integrator chooses its steps: far more than for uniform sequences. The row is
-    `solve_grids`' without `order` and `separation`.
+    Gradient flow on all of W over all sequences. The integrator chooses its steps: far more than
+    for uniform sequences. The row is `solve_grids`' without `order` and `separation`.
     """
-    L, n, M = len(LISTS), LENGTH, max(map(len, LISTS))
-    sequences = data.enumerate_sequences(L, n, np.array(WEIGHTS))
-    with_query = [[s for s, tokens in enumerate(sequences.tokens) if a in tokens] for a in range(L)]
-    present = np.zeros((L, len(with_query[0]), L))  # [token, sequence with the query, query]
-    target = np.zeros(present.shape, dtype=bool)
-    for a, r in np.ndindex(L, len(with_query[0])):
-        tokens = sequences.tokens[with_query[a][r]]
-        present[tokens, r, a] = 1
-        target[next(b for b in LISTS[a] if b in tokens), r, a] = True
-    mass = sequences.probability[np.array(with_query)].T / n  # P(s, s_j = a), [R, L]
-    same = [np.full(L, float(value)) for value in (data.theorem_1_scale(L, n, delta), L, n)]
-    flow = Flow(present, mass * L, target, np.ones((L, L)), *same)
+    L, M, padded = len(LISTS), max(map(len, LISTS)), zip_longest(*LISTS, fillvalue=data.PADDING)
+    lists = data.DecisionLists(np.array(list(padded)).T, np.arange(L))
+    sequences = data.enumerate_sequences(L, LENGTH, np.array(WEIGHTS))
+    pairs, target, weight = present = model.tokens_present(lists, sequences)
+    c = data.theorem_1_scale(L, LENGTH, delta)
 
-    def rate(_: float, scores: np.ndarray) -> np.ndarray:
-        return flow.rate(scores.reshape(L, L)).ravel()
+    def rate(_: float, W: np.ndarray) -> np.ndarray:
+        return -model.gradient_w(torch.from_numpy(W).view(L, L), c, *present).numpy().ravel()
 
-    def margin(_: float, scores: np.ndarray) -> float:
-        return flow.margins(scores.reshape(L, L)).min()
+    def margin(_: float, W: np.ndarray) -> float:
+        scores = torch.from_numpy(W)[pairs]
+        others = scores.scatter(2, target, -torch.inf).amax(dim=2, keepdim=True)
+        return float((scores.gather(2, target) - others).min())
 
     margin.terminal, margin.direction = True, 1
     start, how = np.zeros(L * L), {"method": "LSODA", "rtol": 1e-8, "atol": 1e-11}
     path = solve_ivp(rate, (0.0, 1e5), start, events=margin, **how)
-    shares = (target * mass).sum(axis=1)  # P(s_j = a, b determines the label), [b, a]
-    gamma = min(shares[b, a] for a in range(L) for b in LISTS[a])
-    size = {"L": L, "n": n, "m": M, "shortest": min(map(len, LISTS)), "delta": delta}
-    return size | beside_bound(L, M, path.t_events[0][0], gamma)
+    determining = pairs.gather(2, target)  # place in W, [S, n, 1]
+    mass = weight.expand_as(determining).ravel()
+    shares = np.bincount(determining.ravel(), mass, L * L)  # P(s_j = a, b determines the label)
+    gamma = min(shares[b * L + a] for a in range(L) for b in LISTS[a])
+    size = {"L": L, "n": LENGTH, "m": M, "shortest": min(map(len, LISTS)), "delta": delta}
+    return size | time_and_bound(L, M, path.t_events[0][0], gamma)

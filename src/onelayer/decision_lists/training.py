@@ -1,4 +1,4 @@
-"""The one training loop, and what it trains: W alone, V alone, or both."""
+"""The one training loop, and what it trains: W alone, or W and V."""
 
 import numpy as np
 import pandas as pd
@@ -107,45 +107,6 @@ class OnW:
         found = {"time": self.h * self.steps, "loss": here.loss, "accuracy": here.accuracy}
         found["order"] = model.list_order(self.lists, self.W.numpy())
         return found | {"certified": float((self.margin > 0).mean())}
-
-
-class OnV:
-    """V on its way from 0 by gradient descent, attention held uniform by W = 0; never stops."""
-
-    def __init__(self, lists: data.DecisionLists, queries: model.Queries, eta: float) -> None:
-        self.lists, self.queries, self.eta = lists, queries, eta
-        self.W, self.V = torch.zeros(2, len(lists.lists), len(lists.lists), dtype=torch.float64)
-
-    def look(self) -> bool:
-        """Never stop."""
-        self.here = model.evaluate(self.W, self.V, self.queries, of_w=False)
-        return False
-
-    def measure(self) -> dict[str, float]:
-        """Loss, strict accuracy of the label, and how far V has the direction of P."""
-        direction = beside_permutation(self.V.numpy(), self.lists)
-        return {"loss": self.here.loss, "accuracy": self.here.accuracy} | direction
-
-    def advance(self) -> None:
-        """Take one step on V."""
-        # Labels of tokens that all lists treat alike tie but for rounding, which optim.SGD changes.
-        self.V -= self.eta * self.here.grad_V
-
-
-def beside_permutation(V: np.ndarray, lists: data.DecisionLists) -> dict[str, float]:
-    """How far V has the direction of P.
-
-    `argmax_accuracy` is the share of tokens b whose largest V[., b] is at pi(b), `centred_cosine`
-    that of V and P, each minus its mean; 0 for a constant V.
-    """
-    places = lists.permutation, np.arange(len(V))
-    others = V.copy()
-    others[places] = -np.inf
-    right = V[places] > others.max(axis=0)
-    V, P = V - V.mean(), lists.matrix - lists.matrix.mean()
-    norm = np.linalg.norm(V)
-    cosine = float((V * P).sum() / (norm * np.linalg.norm(P))) if norm > 0 else 0.0
-    return {"argmax_accuracy": float(right.mean()), "centred_cosine": cosine}
 
 
 class OnWAndV:
