@@ -100,17 +100,34 @@ rule show_decision_list_attention:
         "../../scripts/show_decision_list_attention.py"
 
 
+rule show_decision_list_value:
+    input:
+        rules.train_decision_lists.output.value_history,
+    output:
+        table=table("decision_lists/value_from_uniform_attention"),
+        figure=figure("decision_lists/value_from_uniform_attention"),
+    log:
+        "results/logs/show_decision_list_value.log",
+    localrule: True
+    conda:
+        "../../envs/onelayer.yaml"
+    params:
+        code=code("show_decision_list_value"),
+        caption="V trained alone under uniform attention (W = 0): it finds the permutation and leaves the task unsolved.",
+    message:
+        "Show V alone on decision lists"
+    script:
+        "../../scripts/show_decision_list_value.py"
+
+
 rule show_decision_list_joint:
     input:
-        history=rules.train_decision_lists.output.value_history,
-        near=rules.train_decision_lists.output.joint_near,
-        small=rules.train_decision_lists.output.joint_small,
-        small_history=rules.train_decision_lists.output.joint_small_history,
+        rules.train_decision_lists.output.joint_near,
+        rules.train_decision_lists.output.joint_small,
+        rules.train_decision_lists.output.joint_small_history,
     output:
-        value=table("decision_lists/value_from_uniform_attention"),
-        value_figure=figure("decision_lists/value_from_uniform_attention"),
-        joint=table("decision_lists/theorem_2"),
-        joint_figure=figure("decision_lists/joint_training"),
+        table=table("decision_lists/theorem_2"),
+        figure=figure("decision_lists/joint_training"),
     log:
         "results/logs/show_decision_list_joint.log",
     localrule: True
@@ -118,8 +135,8 @@ rule show_decision_list_joint:
         "../../envs/onelayer.yaml"
     params:
         code=code("show_decision_list_joint"),
-        caption="V trained alone under uniform attention (W = 0): it finds the permutation and leaves the task unsolved. W and V trained together: steps to perfect classification against the noise on V = cP, and accuracy from small random starts.",
+        caption="W and V trained together: steps to perfect classification against the noise on V = cP, and accuracy from small random starts.",
     message:
-        "Show V alone, and W and V together beside Theorem 2"
+        "Show W and V together beside Theorem 2"
     script:
         "../../scripts/show_decision_list_joint.py"
