@@ -240,8 +240,7 @@ def follow(sizes: Sequence[Size], max_steps: int) -> pd.DataFrame:
 
     Returns:
         A row per setting and time: `L`, `n`, `m`, `time`, `loss` (population loss, eq. (2)),
-        `accuracy` (probability of a strictly right query) and `scores` (list of m + 1: the list
-        places, then an outside token).
+        `accuracy` (probability of a strictly right query).
 
     Raises:
         OnelayerError: a setting is not perfect within `max_steps`, or at once.
@@ -258,11 +257,10 @@ def follow(sizes: Sequence[Size], max_steps: int) -> pd.DataFrame:
     h, now, rows = end / (stride * POINTS), np.zeros_like(flow.members), []
     for taken in range(stride * POINTS + 1):
         if taken % stride == 0:
-            states = zip(shown, taken * h, *flow.loss_and_accuracy(now), now.T, strict=True)
-            for (L, n, m, _), time, loss, accuracy, scores in states:
-                rows.append((L, n, m, time, loss, accuracy, scores[[*range(m), -1]].tolist()))
+            states = zip(shown, taken * h, *flow.loss_and_accuracy(now), strict=True)
+            rows += [(*setting[:3], *state) for setting, *state in states]
         now = heun(flow.rate, now, h)
-    return pd.DataFrame(rows, columns=["L", "n", "m", "time", "loss", "accuracy", "scores"])
+    return pd.DataFrame(rows, columns=["L", "n", "m", "time", "loss", "accuracy"])
 
 
 # Lists, and weights of the tokens, for which the bound with our gamma fails at delta = 1: the worst
