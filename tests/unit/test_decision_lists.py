@@ -11,6 +11,7 @@ import torch
 from onelayer.decision_lists import attention, data, model, readable, theorem_1, theorem_2, value
 from onelayer.decision_lists.theorem_1 import Setting
 from onelayer.errors import OnelayerError
+from onelayer.evidence.tables import EMPTY, tidy
 from onelayer.settings.decision_lists import (
     DecisionListSettings,
     Grid,
@@ -253,6 +254,17 @@ def test_a_time_above_its_bound_decides_whatever_became_of_the_others():
     assert ratio["value"] == 1.5 and ratio["state"] == ""
     ratio = readable.largest(pd.Series([0.5, np.nan]))
     assert ratio["value"] == 0.5 and ratio["state"] == "not reached"
+
+
+def test_a_row_that_a_claim_is_judged_by_stands_above_the_runs_in_the_column_it_measures():
+    run = {"L": 16, "n": 4, "m": 4, "shortest": 1, "ratio": 0.0123456, "seed": 7}
+    row = dict.fromkeys(readable.SIZES, "all") | {"quantity": "largest_ratio", "value": 2.0}
+    judged = tidy([row], readable.SIZES)
+    columns = {"seed": "seed", "ratio": "t* / bound"}
+    shown = readable.for_readers(judged, ["ratio"], pd.DataFrame([run]), columns)
+    assert shown.columns.tolist() == ["quantity", "L", "n", "m", "seed", "t* / bound"]
+    assert shown.iloc[0].tolist() == ["largest_ratio", "all", "all", "all", EMPTY, "2"]
+    assert shown.iloc[1].tolist() == [EMPTY, 16, 4, "1 to 4", 7, "0.01235"]
 
 
 # Refusals

@@ -103,7 +103,7 @@ class Flow:
     def __post_init__(self) -> None:
         present = self.count > 0
         self.present, self.rivals = present.astype(float), present & (self.y == 0)
-        # c P(s_j = a, pattern), for each of a slot's tokens its share of the pattern's
+        # c times the probability of query, pattern and one given token of the slot together
         self.weight = self.c * (self.probability / self.L) * self.count / self.members[:, None]
         competes = ((self.y[:, None] > 0) & self.rivals & (self.probability > 0)).any(axis=2)
         # inf where two slots never compete, so that a minimum ignores them
@@ -224,7 +224,7 @@ def solve_grids(
         for one, ms in zip(problems, lengths, strict=True):
             times, separations, scores = zip(*(solved[one._replace(m=m)] for m in ms), strict=True)
             dealt = data.dealt_lengths(one.L, ms[0], one.m)
-            pairs = np.concatenate([-np.diff(scores[m - ms[0]][:m]) > 0 for m in dealt])
+            pairs = np.concatenate([np.diff(scores[m - ms[0]][:m]) < 0 for m in dealt])
             row = one._asdict() | {"shortest": ms[0]}
             row |= time_and_bound(one.L, one.m, np.max(times), uniform_gamma(one.L, one.n, ms))
             row["order"] = float(pairs.mean()) if len(pairs) else 1.0
@@ -273,9 +273,10 @@ LENGTH = 3
 def counterexample(delta: float = 1.0) -> dict[str, float]:
     """Time to perfect classification of `LISTS` under `WEIGHTS`, beside Theorem 1's bound.
 
-    Gradient flow on all of W over all sequences, until every step of every list is right: with two
-    tokens or more outside each list, some sequence needs it. The integrator chooses its steps: far
-    more than for uniform sequences. The row is `solve_grids`' without `order` and `separation`.
+    Gradient flow on all of W over all sequences, until all of `list_steps` are positive: here, with
+    two tokens or more outside each list, every sequence is right no sooner. The integrator chooses
+    its steps: far more than for uniform sequences. The row is `solve_grids`' without `order` and
+    `separation`.
     """
     L, M, padded = len(LISTS), max(map(len, LISTS)), zip_longest(*LISTS, fillvalue=data.PADDING)
     lists = data.DecisionLists(np.array(list(padded)).T, np.arange(L))
