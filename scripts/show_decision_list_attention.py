@@ -33,7 +33,7 @@ def judged(runs: pd.DataFrame) -> pd.DataFrame:
     for (method, of_unequal), group in runs.groupby(["method", unequal], sort=False):
         key = dict.fromkeys(KEYS, "all") | {"method": method}
         key["quantity"] = f"time_to_bound_ratio_{method}" + "_unequal_lists" * of_unequal
-        rows.append(key | readable.largest(group["t_star_to_bound_ratio"]))
+        rows.append(key | readable.largest_ratio(group["t_star_to_bound_ratio"]))
     return tidy(rows, KEYS)
 
 

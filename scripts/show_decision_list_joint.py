@@ -40,7 +40,7 @@ def judged(near: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for drawn, runs in near[near["holds"]].groupby(near["trained_on"] != "all"):
         quantity = "largest_step_to_window_ratio" + "_drawn_sequences" * drawn
-        ratio = readable.largest(runs["step_to_window_ratio"])
+        ratio = readable.largest_ratio(runs["step_to_window_ratio"])
         rows.append(dict.fromkeys(KEYS, "all") | {"quantity": quantity} | ratio)
     return tidy(rows, KEYS)
 

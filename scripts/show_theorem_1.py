@@ -27,7 +27,7 @@ def judged(solved: pd.DataFrame, counterexample: pd.DataFrame) -> pd.DataFrame:
     """All sizes with δ up to 1 together, then the counterexample at each δ."""
     key = dict.fromkeys(KEYS, "all") | {"quantity": "largest_time_to_bound_ratio"}
     ratios = solved.loc[solved["delta"] <= 1, "t_star_to_bound_ratio"]
-    rows = [key | readable.largest(ratios)]
+    rows = [key | readable.largest_ratio(ratios)]
     for case in counterexample.rename(columns=readable.WORDS).to_dict("records"):
         key = {name: f"{case[name]:g}" for name in KEYS}
         key["quantity"] = "counterexample_time_to_bound_ratio"

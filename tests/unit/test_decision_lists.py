@@ -151,7 +151,7 @@ def test_a_run_that_gives_up_is_recorded_at_its_end():
 def test_drawn_sequences_are_uniform():
     everything = [tuple(row) for row in data.enumerate_sequences(6, 2).tokens.tolist()]
     rng = torch.Generator().manual_seed(0)
-    drawn = [np.sort(attention.drawn(rng, 6, n, 30_000).tokens) for n in (2, 3)]
+    drawn = [np.sort(attention.draw_sequences(rng, 6, n, 30_000).tokens) for n in (2, 3)]
     drawn.append(data.sample_sequences(np.random.default_rng(0), 6, 2, 30_000).tokens)
     for tokens in (drawn[0], drawn[2]):
         share = pd.Series(map(tuple, tokens.tolist())).value_counts(normalize=True)
@@ -250,9 +250,9 @@ def test_perfect_on_drawn_sequences_means_on_fresh_ones_too():
 
 
 def test_a_time_above_its_bound_decides_whatever_became_of_the_others():
-    ratio = readable.largest(pd.Series([1.5, np.nan]))
+    ratio = readable.largest_ratio(pd.Series([1.5, np.nan]))
     assert ratio["value"] == 1.5 and ratio["state"] == ""
-    ratio = readable.largest(pd.Series([0.5, np.nan]))
+    ratio = readable.largest_ratio(pd.Series([0.5, np.nan]))
     assert ratio["value"] == 0.5 and ratio["state"] == "not reached"
 
 

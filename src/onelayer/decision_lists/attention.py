@@ -67,7 +67,8 @@ def train(run: Run, seed: int) -> tuple[data.DecisionLists, Tensor, np.ndarray, 
     lists, c = data.lists_of_seed(L, run.m, seed, run.shortest), theorem_1.scale(L, n)
     key = "decision lists, drawn", L, n, run.m, 1.0, 0.0, run.method, seed
     rng = torch.Generator().manual_seed(int(generator(*key).integers(2**31)))
-    queries = queries_of(lists, data.enumerate_sequences(L, n) if full else drawn(rng, L, n))
+    sequences = data.enumerate_sequences(L, n) if full else draw_sequences(rng, L, n)
+    queries = queries_of(lists, sequences)
     W, V = torch.zeros(L, L, dtype=torch.float64), torch.from_numpy(c * lists.matrix)
 
     def rate(W: Tensor) -> Tensor:
@@ -88,15 +89,15 @@ def train(run: Run, seed: int) -> tuple[data.DecisionLists, Tensor, np.ndarray, 
         if full:
             W = heun(rate, W, h)
         else:
-            queries = queries_of(lists, drawn(rng, L, n))
+            queries = queries_of(lists, draw_sequences(rng, L, n))
             W = W + h * rate(W)
         before, margin = margin, list_steps(lists, W.numpy()).min(axis=1)
         theorem_1.update_crossings(learned, before, margin, h, step)
     return lists, W, learned, pd.DataFrame(history)
 
 
-def drawn(rng: torch.Generator, L: int, n: int, batch: int = BATCH) -> data.Sequences:
-    """Uniform sequences of distinct tokens."""
+def draw_sequences(rng: torch.Generator, L: int, n: int, batch: int = BATCH) -> data.Sequences:
+    """Uniform sequences of distinct tokens, by torch's generator."""
     if n**2 > L:
         tokens = torch.rand(batch, L, generator=rng).topk(n, dim=1).indices
         return data.Sequences(tokens.numpy(), np.full(batch, 1 / batch))

@@ -30,7 +30,7 @@ def long(runs: pd.DataFrame, keys: list, quantities: list, bounds=None) -> pd.Da
     return rows.assign(state=np.where(rows["value"].isna(), "not reached", ""))
 
 
-def largest(ratios: pd.Series) -> dict[str, object]:
+def largest_ratio(ratios: pd.Series) -> dict[str, object]:
     """The largest of some times in units of their bounds, as the values of a row.
 
     One above its bound decides, whatever became of those that were not perfect in time.
