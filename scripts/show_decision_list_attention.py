@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from onelayer.decision_lists import readable
-from onelayer.evidence.figures import DIVERGING, MARKERS, MIDDLE, PALETTE, SEQUENTIAL, despine, plt
+from onelayer.evidence.figures import DIVERGING, MARKERS, MIDDLE, PALETTE, despine, plt
 from onelayer.evidence.tables import tidy
 from onelayer.job import job
 
@@ -27,16 +27,14 @@ NOTES = [
 ]
 
 
-def table(runs: pd.DataFrame) -> pd.DataFrame:
-    """The slowest run of each method, of equal and of unequal lists; then every run."""
-    rows = []
-    unequal = runs["shortest"] < runs["m"]
+def judged(runs: pd.DataFrame) -> pd.DataFrame:
+    """The slowest run of each method, of equal and of unequal lists."""
+    rows, unequal = [], runs["shortest"] < runs["m"]
     for (method, of_unequal), group in runs.groupby(["method", unequal], sort=False):
         key = dict.fromkeys(KEYS, "all") | {"method": method}
         key["quantity"] = f"time_to_bound_ratio_{method}" + "_unequal_lists" * of_unequal
-        rows.append(key | readable.largest_ratio(group["t_star"], group["bound"]))
-    of_runs = readable.long(runs, KEYS, list(SHOWN), runs["bound"])
-    return tidy(pd.concat([pd.DataFrame(rows), of_runs]), KEYS)
+        rows.append(key | readable.largest_ratio(group["t_star_to_bound_ratio"]))
+    return tidy(rows, KEYS)
 
 
 def draw_runs(runs: pd.DataFrame, history: pd.DataFrame, followed: pd.DataFrame) -> plt.Figure:
@@ -72,57 +70,37 @@ def draw_runs(runs: pd.DataFrame, history: pd.DataFrame, followed: pd.DataFrame)
     return figure
 
 
-def draw_matrices(axes: np.ndarray, scores: pd.DataFrame, names: list[str]) -> None:
-    """W at the end of the first seed of each method, [place in the list, query]."""
-    bound, L, m = scores["score"].abs().max(), scores["query"].max() + 1, len(names) - 1
-    for axis, (method, rows) in zip(axes, scores.groupby("method", sort=False), strict=False):
-        grid = rows["score"].to_numpy()[: L**2].reshape(L, L)
+def draw_order(scores: pd.DataFrame, solved: pd.DataFrame, followed: pd.DataFrame) -> plt.Figure:
+    """Of the first size shown W in list order, first seeds, and when each place is learned."""
+    L, n, m = followed[["L", "n", "m"]].iloc[0]
+    figure = plt.figure(figsize=(MIDDLE, 5))
+    upper, lower = figure.subfigures(2, 1)
+    scores = scores.query(f"L == {L} and n == {n} and m == {m} and shortest == m")
+    methods, bound = scores.groupby("method", sort=False), scores["score"].abs().max()
+    axes = upper.subplots(1, len(methods), squeeze=False)[0]
+    for axis, (method, rows) in zip(axes, methods, strict=True):
+        grid = rows["score"].to_numpy()[: L**2].reshape(L, L)  # [place in the list, query]
         image = axis.imshow(grid, cmap=DIVERGING, vmin=-bound, vmax=bound, aspect="auto")
         axis.axhline(m - 0.5, color="black", linewidth=1)
+        names = [*(f"$a_{k}$" for k in range(1, m)), "own a", "others"]
         axis.set_yticks([*range(m), (m + L - 1) / 2], names)
         axis.set_xticks([0, L - 1], ["1", str(L)])
         after = "full flow" if method == "full" else "SGD"
         axis.set(xlabel="query token a", title=f"W after {after}")
-    axes[0].figure.colorbar(image, ax=axes, label="score W[b, a]", pad=0.02)
-
-
-def draw_scores(axis: plt.Axes, path: pd.DataFrame, times: list[float], names: list[str]) -> None:
-    """Scores over time, with the time from which each is above all that it must be."""
-    colours = [*plt.get_cmap(SEQUENTIAL)(np.linspace(0.15, 0.8, len(times))), "0.5"]
-    scores = np.array(path["scores"].tolist()).T  # [m + 1, times]
-    for name, colour, line in zip(names, colours, scores, strict=True):
-        axis.plot(path["time"], line, color=colour, linewidth=1.8)
-        end = path["time"].iloc[-1], line[-1]
-        axis.annotate(name, end, xytext=(3, 0), textcoords="offset points", va="center", fontsize=8)
-    for time, colour in zip(times, colours, strict=False):
-        axis.axvline(time, color=colour, linestyle=":")
-    axis.set(xlabel="time", ylabel="score W[b, a]", title="dotted: learned from here")
-
-
-def draw_order(scores: pd.DataFrame, solved: pd.DataFrame, followed: pd.DataFrame) -> plt.Figure:
-    """Of the first size shown W in list order, its scores over time, and when each is learned."""
-    L, n, m = followed[["L", "n", "m"]].iloc[0]
-    figure = plt.figure(figsize=(MIDDLE, 5))
-    upper, lower = figure.subfigures(2, 1)
-    left, right = lower.subplots(1, 2)
-    size = f"L == {L} and n == {n}"
-    scores = scores.query(f"{size} and m == {m} and shortest == m")
-    names = [*(f"$a_{k}$" for k in range(1, m)), "own a", "others"]
-    axes = upper.subplots(1, scores["method"].nunique(), squeeze=False)[0]
-    draw_matrices(axes, scores, names)
-    solved = solved.query(f"{size} and shortest == m and delta == 1 and t_star > 0")
-    staircases = {row.m: row.separation for row in solved.sort_values("m").itertuples()}
-    draw_scores(left, followed.query(f"{size} and m == {m}"), staircases[m], names)
-    rising, several = True, [one for one in staircases.items() if one[0] > 1]
-    for (length, times), colour, marker in zip(several, PALETTE, MARKERS, strict=False):
-        own_first = np.roll(times, 1)
+    upper.colorbar(image, ax=axes, label="score W[b, a]", pad=0.02)
+    staircase, rising = lower.subplots(), True
+    of_size = f"L == {L} and n == {n} and shortest == m and delta == 1 and m > 1 and t_star > 0"
+    rows = solved.query(of_size).sort_values("m").itertuples()
+    for row, colour, marker in zip(rows, PALETTE, MARKERS, strict=False):
+        own_first = np.roll(row.separation, 1)
         rising &= bool((np.diff(own_first) > 0).all())
-        style = {"color": colour, "marker": marker, "label": f"m = {length}"}
-        right.plot(np.arange(length), own_first / max(times), **style)
-    right.set_xticks(range(length), ["own a", *(f"$a_{k}$" for k in range(1, length))])
-    right.set(ylim=(-0.03, 1.05), ylabel="learned at time / t*", title="order of learning")
-    right.legend(loc="lower right")
-    despine(left, right)
+        style = {"color": colour, "marker": marker, "label": f"m = {row.m}"}
+        staircase.plot(own_first / row.t_star, **style)
+        names = ["own a", *(f"$a_{k}$" for k in range(1, row.m))]
+        staircase.set_xticks(range(row.m), names)
+    staircase.set(ylim=(-0.03, 1.05), ylabel="learned at time / t*", title="order of learning")
+    staircase.legend(loc="lower right")
+    despine(staircase)
     how = "When W learns the own token and each place of the list"
     how = "W learns the own token first, then the list from its top" if rising else how
     figure.suptitle(f"{how}\n(L = {L}, n = {n})")
@@ -137,7 +115,10 @@ with job(snakemake) as step:
     # 1 where both are perfect from the start
     runs["time_to_exact_ratio"] = np.where(exact > 0, time / exact, time == 0)
     title = "Decision lists: training the full matrix W, V = cP"
-    shown = readable.for_readers(runs, {"method": "method", "seed": "seed"} | SHOWN)
-    step.save_table(table(runs), title=title, shown=shown, notes=NOTES)
+    columns = {"method": "method", "seed": "seed", "t_star_to_bound_ratio": "t* / bound"} | SHOWN
+    top, of_runs = judged(runs), readable.long(runs, KEYS, list(SHOWN), runs["bound"])
+    shown = readable.for_readers(top, ["t_star_to_bound_ratio"] * len(top), runs, columns)
+    rows = tidy(pd.concat([top, of_runs]), KEYS)
+    step.save_table(rows, title=title, shown=shown, notes=NOTES)
     step.save_figure(draw_runs(runs, history, followed), "runs_figure")
     step.save_figure(draw_order(scores, solved, followed), "order_figure")

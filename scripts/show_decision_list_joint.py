@@ -1,78 +1,23 @@
-"""V alone under uniform attention; W and V together, near V = cP (Theorem 2) and small starts."""
+"""W and V together: near V = cP beside Theorem 2, and from small starts."""
 
-import numpy as np
 import pandas as pd
 
 from onelayer.decision_lists import readable
-from onelayer.evidence.figures import DIVERGING, MARKERS, MIDDLE, PALETTE, despine, plt
-from onelayer.evidence.intervals import mean, worst
-from onelayer.evidence.tables import EMPTY, number, tidy
+from onelayer.evidence.figures import MARKERS, MIDDLE, PALETTE, despine, plt
+from onelayer.evidence.intervals import mean
+from onelayer.evidence.tables import tidy
 from onelayer.job import job
 
 SYMBOLS = list(readable.WORDS)
-VALUE_KEYS = [*readable.SIZES, "seed"]
-VALUE = {"argmax_accuracy": "argmax of V is P", "steps_to_argmax": "from step"}
-VALUE |= {"centred_cosine": "centred cosine with P", "task_accuracy": "task accuracy"}
-VALUE |= {"task_accuracy_ceiling": "most that any V can", "loss": "loss"}
-VALUE_NOTES = [
-    "The paper reports, without numbers, that uniform attention 'is sufficient to push V in the "
-    "direction of P'. Population gradient descent on V from V = 0.",
-    "Centred cosine: of V and P, each minus its mean. 'Most that any V can': at W = 0 all queries "
-    "of a sequence get the same output, at best its most frequent label.",
-]
-
-
-def value_table(last: pd.DataFrame) -> pd.DataFrame:
-    """The worst size, over seeds; then every problem."""
-    by_size, rows = last.groupby(SYMBOLS, sort=False), []
-    for quantity, least, side in (("centred_cosine", -1, 1), ("task_accuracy_ceiling", 0, -1)):
-        sizes = [mean(values, least, 1) for _, values in by_size[quantity]]
-        name = ("least_" if side == 1 else "largest_") + quantity
-        rows.append(dict.fromkeys(VALUE_KEYS, "all") | {"quantity": name} | worst(sizes, side)[1])
-    problems = readable.long(last, VALUE_KEYS, list(VALUE))
-    return tidy(pd.concat([pd.DataFrame(rows), problems]), VALUE_KEYS)
-
-
-def draw_value(history: pd.DataFrame, last: pd.DataFrame, values: pd.DataFrame) -> plt.Figure:
-    """The cosine of V and P over steps; V at the end; what it solves, and the most it could."""
-    figure, axes = plt.subplot_mosaic("AB;CC", figsize=(MIDDLE, 4.8))
-    names = []
-    groups = zip(history.groupby(SYMBOLS, sort=False), last.groupby(SYMBOLS, sort=False),
-                 PALETTE, strict=False)  # fmt: skip
-    for place, ((size, paths), (_, rows), colour) in enumerate(groups):
-        for _, path in paths.groupby("seed"):
-            axes["A"].plot(path["step"], path["centred_cosine"], color=colour, linewidth=0.9)
-        x = place + 0.6 * (np.arange(len(rows)) + 0.5) / len(rows) - 0.3
-        axes["C"].scatter(x, rows["task_accuracy"], color=colour, s=16)
-        axes["C"].scatter(x, rows["task_accuracy_ceiling"], color="black", marker="_", s=40)
-        names.append("L {}, n {}\nm {}".format(*size[:2], readable.lists(*size[2:])))
-    axes["A"].set_xscale("symlog", linthresh=1)
-    axes["A"].set(ylim=(0, 1.05), xlabel="steps on V", ylabel="centred cosine of V and P")
-    axes["C"].axhline(1, color="0.6", linewidth=0.8)
-    axes["C"].set_xticks(range(len(names)), names)
-    axes["C"].set(ylim=(0, 1.05), ylabel="share of queries right")
-    axes["C"].text(-0.3, 0.75, "● V at the end, by seed   ━ the most that any V can", fontsize=8)
-    L = values["L"].iloc[0]
-    grid = values["value"].to_numpy()[: L**2].reshape(L, L)  # of the first run
-    bound = np.abs(grid).max()
-    image = axes["B"].imshow(grid, cmap=DIVERGING, vmin=-bound, vmax=bound)
-    axes["B"].set(xticks=[], yticks=[], xlabel="token b", ylabel="label π(b')")
-    axes["B"].set_title("V at the end (P: the diagonal alone)", fontsize=9)
-    figure.colorbar(image, ax=axes["B"], shrink=0.8)
-    found, solved = ((last[of] == 1).sum() for of in ("argmax_accuracy", "task_accuracy"))
-    figure.suptitle(
-        f"V under uniform attention: its argmax is P in {found} of {len(last)} runs,\n"
-        f"all queries are right in {solved}"
-    )
-    despine(axes["A"], axes["C"])
-    return figure
-
-
-JOINT_KEYS = ["start", *readable.SIZES, "seed"]
+KEYS = ["start", *readable.SIZES, "seed"]
 CONSTANTS = ["c", "starting_loss", "largest_a", "least_a", "lambda_max"]
 WINDOW = ["window_first_step", "window_last_step"]
 OBSERVED = ["steps_to_perfect", "accuracy"]
-JOINT_NOTES = [
+SHOWN = {"start": "start", "hypotheses_hold": "hypotheses hold"}
+SHOWN |= {"eta_times_curvature": "η × curvature", "window_first_step": "T from"}
+SHOWN |= {"step_to_window_ratio": "step / T from", "perfect": "perfect", "seeds": "of seeds"}
+SHOWN |= {"first_step": "first at step", "last_step": "last at step", "accuracy": "least accuracy"}
+NOTES = [
     "Near cP: gradient descent from W = 0 and V = cP + noise of sup norm ε / 2; c is Theorem 2's, "
     "10 n² L₀ / δ + 4 ε n, with the loss L₀ of each run's own start and δ = 1, which is ours.",
     "The hypotheses ask for an A with sqrt(4 m L₀ / ε) < A < L₀ - 6 ε / n. Some ε meets this only "
@@ -82,77 +27,70 @@ JOINT_NOTES = [
     "hypotheses hold it is halved until η × the largest curvature met on the way is at most 1: of "
     "every step the mean second derivative along it, after 1, 2, 4, ... steps and at the perfect "
     "step the Hessian's largest eigenvalue.",
-    "A perfect step is promised up to every T of the window; its beginning 2 m L₀ / (A² η), with "
-    "the largest A, is 'published' of latest_step, the slowest run's.",
+    "A perfect step is promised up to every T of the window. 'T from': its beginning 2 m L₀ / "
+    "(A² η) with the largest A, of the seeds the least; it is 'published' of latest_step, the "
+    "slowest run's.",
     "'200 sequences': drawn once; perfect then means on these and on fresh ones, no proof. "
     "N(0, σ²): every entry of W and V, which the authors leave open; learning rates are ours.",
 ]
 
 
-def slowest(runs: pd.DataFrame) -> tuple[pd.Series, dict]:
-    """Perfect steps, and the largest in units of its window's beginning, as a row's values."""
-    # A run out of steps took longer: they count as its step where they reach into the window.
-    out_of_steps = runs["steps"].where(runs["steps"] > runs["window_first_step"])
-    seen = runs["first_perfect"].fillna(out_of_steps)
-    return seen, readable.largest_ratio(seen, runs["window_first_step"])
+def judged(near: pd.DataFrame) -> pd.DataFrame:
+    """All starts at which Theorem 2 promises, trained on all sequences or on drawn ones."""
+    rows = []
+    for drawn, runs in near[near["holds"]].groupby(near["trained_on"] != "all"):
+        quantity = "largest_step_to_window_ratio" + "_drawn_sequences" * drawn
+        ratio = readable.largest_ratio(runs["step_to_window_ratio"])
+        rows.append(dict.fromkeys(KEYS, "all") | {"quantity": quantity} | ratio)
+    return tidy(rows, KEYS)
 
 
 def theorem_2(runs: pd.DataFrame) -> list[dict]:
     """Hypotheses, constants and observed steps of the runs of one start."""
-    met = runs["holds"].astype(bool)
+    met, promise = runs["holds"], {}
     rows = [{"quantity": "hypotheses_hold", "value": met.mean(), "n": len(met)}]
     runs = runs[met] if met.any() else runs
-    for quantity in (*CONSTANTS, *WINDOW):
-        rows.append({"quantity": quantity} | mean(runs[quantity]))
+    rows += [{"quantity": quantity} | mean(runs[quantity]) for quantity in (*CONSTANTS, *WINDOW)]
     if met.any():
+        promise["published"] = runs["window_first_step"].mean()
         curved = {"value": runs["eta_times_curvature"].max(), "n": len(runs), "published": 1.0}
         rows.append({"quantity": "eta_times_curvature"} | curved)
-    promise = {"published": runs["window_first_step"].mean() if met.any() else np.nan}
-    perfect, (seen, ratio) = runs["first_perfect"].dropna(), slowest(runs)
+    perfect, latest = runs["first_perfect"].dropna(), runs["latest_step"]
     state = "" if len(perfect) else "not reached"
     rows.append({"quantity": "observed_step", "state": state} | mean(perfect) | promise)
-    latest = {"value": np.nan if ratio["state"] else seen.max(), "n": len(runs)} | promise
-    return [*rows, {"quantity": "latest_step", "state": ratio["state"]} | latest]
+    known = latest.notna().all() or runs["step_to_window_ratio"].max() > 1
+    last = {"value": latest.max(), "state": ""} if known else {"state": "not reached"}
+    return [*rows, {"quantity": "latest_step", "n": len(runs)} | last | promise]
 
 
-def joint_table(near: pd.DataFrame, small: pd.DataFrame) -> pd.DataFrame:
+def table(top: pd.DataFrame, near: pd.DataFrame, small: pd.DataFrame) -> pd.DataFrame:
     """All starts together; of each start what Theorem 2 says of it; then every run."""
     rows = []
-    for drawn, runs in near[near["holds"]].groupby(near["trained_on"] != "all"):
-        quantity = "largest_step_to_window_ratio" + "_drawn_sequences" * drawn
-        rows.append(dict.fromkeys(JOINT_KEYS, "all") | {"quantity": quantity} | slowest(runs)[1])
     for values, runs in near.groupby(["start", *SYMBOLS], sort=False):
-        key = dict(zip(JOINT_KEYS, [*values, "all"], strict=True))
+        key = dict(zip(KEYS, [*values, "all"], strict=True))
         rows += [key | row for row in theorem_2(runs)]
     near, small = (runs.assign(steps_to_perfect=runs["first_perfect"]) for runs in (near, small))
     at_the_end = [*OBSERVED, "order", "argmax_accuracy", "centred_cosine"]
-    runs = [readable.long(near, JOINT_KEYS, OBSERVED), readable.long(small, JOINT_KEYS, at_the_end)]
-    return tidy(pd.concat([pd.DataFrame(rows), *runs]), JOINT_KEYS)
+    runs = [readable.long(near, KEYS, OBSERVED), readable.long(small, KEYS, at_the_end)]
+    return tidy(pd.concat([top, pd.DataFrame(rows), *runs]), KEYS)
 
 
-def spread(values: pd.Series, digits: int) -> str:
-    """`0.88 (0.82 to 0.94)`: mean, smallest and largest; one where all are alike."""
-    middle, low, high = (number(v, digits) for v in (values.mean(), values.min(), values.max()))
-    return middle if low == high else f"{middle} ({low} to {high})"
-
-
-def joint_shown(near: pd.DataFrame, small: pd.DataFrame) -> pd.DataFrame:
-    """A row per start and size for readers."""
-    rows = []
+def summary(near: pd.DataFrame, small: pd.DataFrame) -> pd.DataFrame:
+    """A row per start and size for readers; windows are of runs whose hypotheses hold."""
+    promised = ["window_first_step", "step_to_window_ratio"]
+    near = near.assign(**near[promised].where(near["holds"]), holds=near["holds"].astype(float))
     starts = pd.concat([near, small]).groupby(["start", *SYMBOLS], sort=False)
-    for (start, L, n, m, shortest), runs in starts:
-        met, steps, of_all = runs[runs["holds"] == 1], runs["first_perfect"], f"{len(runs)} seeds"
-        window = [number(met[name].mean(), 0) for name in WINDOW]
-        rows.append({
-            "start": start, "L": L, "n": n, "m": readable.lists(m, shortest),
-            "hypotheses hold": f"{len(met)} of {of_all}" if runs["holds"].notna().all() else EMPTY,
-            "η × curvature": number(met["eta_times_curvature"].max()),
-            "window of T (steps)": " to ".join(window) if len(met) else EMPTY,
-            "perfect": f"{steps.notna().sum()} of {of_all}",
-            "at step": spread(steps, 0),
-            "accuracy at the end": spread(runs["accuracy"], 4),
-        })  # fmt: skip
-    return pd.DataFrame(rows)
+    return starts.agg(
+        hypotheses_hold=("holds", "mean"),
+        eta_times_curvature=("eta_times_curvature", "max"),
+        window_first_step=("window_first_step", "min"),
+        step_to_window_ratio=("step_to_window_ratio", "max"),
+        perfect=("first_perfect", "count"),
+        seeds=("seed", "count"),
+        first_step=("first_perfect", "min"),
+        last_step=("first_perfect", "max"),
+        accuracy=("accuracy", "min"),
+    ).reset_index()
 
 
 def draw_near(axis: plt.Axes, swept: pd.DataFrame) -> None:
@@ -186,36 +124,27 @@ def draw_small(axis: plt.Axes, history: pd.DataFrame) -> None:
     axis.set(ylim=(0, 1.05), xlabel="steps", ylabel="share of queries right", title="small start")
 
 
-def draw_joint(near: pd.DataFrame, small: pd.DataFrame, history: pd.DataFrame) -> plt.Figure:
-    """Near cP on the left, small starts on the right."""
+with job(snakemake) as step:
+    near, small, history = map(pd.read_parquet, snakemake.input)
+    # A run out of steps took longer: they count as its step where they reach into the window.
+    out_of_steps = near["steps"].where(near["steps"] > near["window_first_step"])
+    near["latest_step"] = near["first_perfect"].fillna(out_of_steps)
+    near["step_to_window_ratio"] = near["latest_step"] / near["window_first_step"]
+    title = "Decision lists: W and V trained together, and Theorem 2"
+    top = judged(near)
+    measures = ["step_to_window_ratio"] * len(top)
+    shown = readable.for_readers(top, measures, summary(near, small), SHOWN)
+    step.save_table(table(top, near, small), title=title, shown=shown, notes=NOTES)
     figure, axes = plt.subplots(1, 2, figsize=(MIDDLE, 4.4))
     swept = near[near.groupby(SYMBOLS)["epsilon"].transform("nunique") > 1]
     draw_near(axes[0], swept)
     draw_small(axes[1], history)
     for axis in axes:
         axis.legend(loc="upper center", bbox_to_anchor=(0.45, -0.2), fontsize=7.5)
-    perfect = [f"{runs['first_perfect'].count()} of" for runs in (swept, small)]
+    perfect = [f"{runs['first_perfect'].count()} of {len(runs)}" for runs in (swept, small)]
     figure.suptitle(
-        f"W and V trained together: {perfect[0]} {len(swept)} runs near cP and {perfect[1]}\n"
-        f"{len(small)} from small random numbers come to be perfect"
+        f"W and V trained together: {perfect[0]} runs near cP and\n"
+        f"{perfect[1]} from small random numbers come to be perfect"
     )
     despine(*axes)
-    return figure
-
-
-with job(snakemake) as step:
-    history, values = map(pd.read_parquet, (snakemake.input.history, snakemake.input.values))
-    runs = history.groupby([*SYMBOLS, "seed"], sort=False)
-    last = runs.tail(1).rename(columns={"accuracy": "task_accuracy"})
-    found = history["step"].where(history["argmax_accuracy"] == 1)
-    last["steps_to_argmax"] = found.groupby(runs.ngroup()).min().to_numpy()
-    title = "Decision lists: V trained alone under uniform attention (W = 0)"
-    shown = readable.for_readers(last, {"seed": "seed"} | VALUE)
-    step.save_table(value_table(last), "value", title=title, shown=shown, notes=VALUE_NOTES)
-    step.save_figure(draw_value(history, last, values), "value_figure")
-    near, small = map(pd.read_parquet, (snakemake.input.near, snakemake.input.small))
-    title = "Decision lists: W and V trained together, and Theorem 2"
-    shown, rows = joint_shown(near, small), joint_table(near, small)
-    step.save_table(rows, "joint", title=title, shown=shown, notes=JOINT_NOTES)
-    history = pd.read_parquet(snakemake.input.small_history)
-    step.save_figure(draw_joint(near, small, history), "joint_figure")
+    step.save_figure(figure)

@@ -8,10 +8,10 @@ import pydantic
 import pytest
 import torch
 
-from onelayer.decision_lists import data, model, readable, runs, theorem_1, training
+from onelayer.decision_lists import attention, data, model, readable, theorem_1, theorem_2, value
 from onelayer.decision_lists.theorem_1 import Setting
-from onelayer.decision_lists.training import OnW, train
 from onelayer.errors import OnelayerError
+from onelayer.evidence.tables import EMPTY, tidy
 from onelayer.settings.decision_lists import (
     DecisionListSettings,
     Grid,
@@ -78,7 +78,7 @@ def test_the_own_token_is_learned_first_then_down_the_list(table):
 
 
 def test_the_bound_is_4_m_over_log_l_and_gamma():
-    assert data.theorem_1_bound(12, 2, 0.01) == pytest.approx(800 / 2.48490665, rel=1e-8)
+    assert theorem_1.time_and_bound(12, 2, 1.0, 0.01)["bound"] == pytest.approx(800 / 2.48490665)
 
 
 def test_time_depends_neither_on_the_step_nor_on_the_rest_of_the_batch():
@@ -96,7 +96,7 @@ def test_paths_start_at_the_loss_of_uniform_attention_and_turn_perfect_at_t_star
     followed = theorem_1.follow(sizes, max_steps=10_000)
     for (L, n, m, _), t_star in zip(settings, theorem_1.solve(settings)[0], strict=True):
         path = followed[(followed["L"] == L) & (followed["m"] == m)]
-        c = data.theorem_1_scale(L, n)
+        c = theorem_1.scale(L, n)
         assert path["loss"].iloc[0] == pytest.approx(np.log(n + (L - n) * np.exp(-c / n)))
         assert (np.diff(path["loss"]) < 0).all()
         assert path["accuracy"].iloc[0] == 0  # ties are wrong
@@ -109,9 +109,7 @@ def test_paths_start_at_the_loss_of_uniform_attention_and_turn_perfect_at_t_star
 @pytest.mark.parametrize(("L", "m", "shortest"), [(12, 2, None), (12, 4, None), (12, 3, 1)])
 def test_full_flow_takes_the_reduced_time_and_ends_perfect(L, m, shortest):
     run = Run(L=L, n=4, m=m, shortest=shortest, method="full")
-    problem = OnW(run, seed=0)
-    history = train(problem, run.max_steps)
-    reached = runs.summary(run, problem) | dict(history.iloc[-1])
+    reached = attention.attention_runs([run])[0].iloc[0]
     assert reached["t_star"] == pytest.approx(reached["exact_t_star"], rel=1e-9)
     assert reached["exact_median_time"] == pytest.approx(reached["median_column_time"], rel=1e-9)
     assert reached["accuracy"] == pytest.approx(1.0, abs=1e-12)
@@ -121,35 +119,30 @@ def test_full_flow_takes_the_reduced_time_and_ends_perfect(L, m, shortest):
 def test_lists_of_unequal_length_take_as_long_as_the_slowest_length(table):
     row = table[table["shortest"] == 1].iloc[0]
     run = Run(L=12, n=4, m=3, shortest=1, method="full")
-    problem = OnW(run, seed=5)
-    train(problem, run.max_steps)
-    assert sorted(problem.lists.lengths) == [1] * 4 + [2] * 4 + [3] * 4
-    assert row["t_star"] == pytest.approx(problem.crossing.max(), rel=1e-9)
+    lists, _, learned, _ = attention.train(run, seed=5)
+    assert sorted(lists.lengths) == [1] * 4 + [2] * 4 + [3] * 4
+    assert row["t_star"] == pytest.approx(learned.max(), rel=1e-9)
 
 
 @pytest.mark.parametrize("n", [3, 4])  # two ways to draw
 def test_stochastic_descent_on_fresh_sequences_ends_in_list_order(n):
     run = Run(L=12, n=n, m=3, method="descent", max_steps=4000)
-    problem = OnW(run, seed=0)
-    history = train(problem, run.max_steps, run.record_every)
+    history = attention.train(run, seed=0)[-1]
     assert history["certified"].iloc[-1] == history["order"].iloc[-1] == 1.0
 
 
-def test_a_query_that_is_wrong_again_has_no_time(monkeypatch):
-    problem = OnW(Run(L=6, n=3, m=2, method="full"), seed=0)
-    problem.h, problem.margin = 0.5, np.full(6, -1.0)
-    for margin, time in ((1.0, 0.25), (-1.0, np.nan), (3.0, 1.125)):
-        steps = np.full((6, 2), margin)
-        monkeypatch.setattr(model, "list_steps", lambda *_, steps=steps: steps)
-        problem.advance()
-        np.testing.assert_allclose(problem.crossing, np.full(6, time))
+def test_a_query_that_is_wrong_again_has_no_time():
+    times, margins = np.array([np.nan]), np.array([[-1.0], [1.0], [-1.0], [3.0]])
+    for step, expected in enumerate((0.25, np.nan, 1.125)):
+        theorem_1.update_crossings(times, margins[step], margins[step + 1], 0.5, step)
+        np.testing.assert_allclose(times, expected)
 
 
 def test_a_run_that_gives_up_is_recorded_at_its_end():
-    problem = OnW(Run(L=12, n=4, m=2, method="full"), seed=0)
-    history = train(problem, steps=7, record_every=5)
+    run = Run(L=12, n=4, m=2, method="full", max_steps=7, record_every=5)
+    _, _, learned, history = attention.train(run, seed=0)
     assert history["step"].tolist() == [0, 5, 7]
-    assert np.isnan(problem.crossing.max())
+    assert np.isnan(learned.max())
 
 
 # Sequences and lists
@@ -158,8 +151,7 @@ def test_a_run_that_gives_up_is_recorded_at_its_end():
 def test_drawn_sequences_are_uniform():
     everything = [tuple(row) for row in data.enumerate_sequences(6, 2).tokens.tolist()]
     rng = torch.Generator().manual_seed(0)
-    drawn = [training.drawn_tokens(rng, 6, 2, 30_000).sort(dim=1).values]
-    drawn.append(training.drawn_tokens(rng, 6, 3, 30_000).sort(dim=1).values)
+    drawn = [np.sort(attention.draw_sequences(rng, 6, n, 30_000).tokens) for n in (2, 3)]
     drawn.append(data.sample_sequences(np.random.default_rng(0), 6, 2, 30_000).tokens)
     for tokens in (drawn[0], drawn[2]):
         share = pd.Series(map(tuple, tokens.tolist())).value_counts(normalize=True)
@@ -184,14 +176,12 @@ def test_lists_end_with_their_own_token_and_repeat_none():
 def test_uniform_attention_pushes_v_toward_p_without_solving_the_task():
     sizes = [{"L": L, "n": 4, "m": m} for L, m in ((12, 2), (12, 3), (16, 4))]
     settings = {"sizes": sizes, "seeds": [0], "eta": 10, "steps": 100}
-    history, values = runs.value_runs(ValueTraining.model_validate(settings))
+    history = value.value_runs(ValueTraining.model_validate(settings))
     last = history.groupby(["L", "m"]).tail(1)
     assert (last["argmax_accuracy"] == 1.0).all()
     assert (last["centred_cosine"] >= 0.8).all()
     assert (last["accuracy"] < 0.6).all()
     assert (last["accuracy"] <= last["task_accuracy_ceiling"] + 1e-12).all()
-    diagonal = values[values["row"] == values["column"]]["value"]
-    assert diagonal.min() > values[values["row"] != values["column"]]["value"].median()
 
 
 # W and V together, and Theorem 2
@@ -200,26 +190,26 @@ def test_uniform_attention_pushes_v_toward_p_without_solving_the_task():
 def test_noise_is_another_for_each_seed_with_the_same_lists(monkeypatch):
     lists = data.lists_of_seed(12, 2, 0, None)
     monkeypatch.setattr(data, "lists_of_seed", lambda *_: lists)
-    near = runs.near_runs([NearStart(L=12, n=4, m=2, epsilon=[3], seeds=[0, 1])])
+    near = theorem_2.near_runs([NearStart(L=12, n=4, m=2, epsilon=[3], seeds=[0, 1])])
     assert near["c"].nunique() == 2
 
 
 def test_training_both_near_cp_is_perfect_within_100_steps():
     start = NearStart(L=12, n=4, m=3, epsilon=[0.1, 5.0], seeds=[0], steps=100)
-    assert (runs.near_runs([start])["first_perfect"] <= 100).all()
+    assert (theorem_2.near_runs([start])["first_perfect"] <= 100).all()
 
 
 @pytest.mark.parametrize(("optimiser", "eta"), [("gd", 10.0), ("adam", 0.1)])
 def test_training_both_from_small_noise_is_perfect_within_300_steps(optimiser, eta):
     seeds = list(range(8))
     starts = [SmallStart(L=12, n=4, m=3, optimiser=optimiser, eta=eta, seeds=seeds)]
-    small, history = runs.small_runs(starts)
+    small, history = theorem_2.small_runs(starts)
     assert (small["first_perfect"] <= 300).all()
     assert history.query("step == 0")["accuracy"].max() < 0.6
 
 
 def test_theorem_2_holds_where_its_hypotheses_do():
-    near = runs.near_runs([NearStart(L=20, n=19, m=1, epsilon=[3.108], seeds=[0, 1, 2])])
+    near = theorem_2.near_runs([NearStart(L=20, n=19, m=1, epsilon=[3.108], seeds=[0, 1, 2])])
     assert near["holds"].any()
     met = near[near["holds"]]
     assert (met["first_perfect"] <= met["window_first_step"]).all()
@@ -234,7 +224,7 @@ def test_theorem_2_holds_where_its_hypotheses_do():
 
 def test_theorem_2_takes_its_constants_at_each_runs_own_start():
     start = NearStart(L=8, n=3, m=2, epsilon=[2.0], seeds=[0, 1], steps=1)
-    near = runs.near_runs([start])
+    near = theorem_2.near_runs([start])
     assert near["starting_loss"][0] != pytest.approx(near["starting_loss"][1], rel=1e-3)
     np.testing.assert_allclose(near["c"], 10 * 9 * near["starting_loss"] + 4 * 2 * 3)
     np.testing.assert_allclose(near["largest_a"], near["starting_loss"] - 6 * 2 / 3)
@@ -245,13 +235,13 @@ def test_the_scale_of_theorem_2_solves_its_own_equation():
     def loss(c):
         return np.log(2 + 30 * np.exp(-c / 2))
 
-    c = data.theorem_2_scale(2, 0.5, loss)
+    c = theorem_2.scale(2, 0.5, loss)
     assert c == pytest.approx(10 * 2**2 * loss(c) + 4 * 0.5 * 2, rel=1e-10)
 
 
 def test_perfect_on_drawn_sequences_means_on_fresh_ones_too():
     near = partial(NearStart, L=12, n=4, m=2, epsilon=[5.0], seeds=[0], sequences=3)
-    few, many = (runs.near_runs([near(fresh=fresh)]).iloc[0] for fresh in (1, 200))
+    few, many = (theorem_2.near_runs([near(fresh=fresh)]).iloc[0] for fresh in (1, 200))
     assert few["trained_on"] == many["trained_on"] == "3"
     assert not many["first_perfect"] <= few["first_perfect"]
 
@@ -260,10 +250,21 @@ def test_perfect_on_drawn_sequences_means_on_fresh_ones_too():
 
 
 def test_a_time_above_its_bound_decides_whatever_became_of_the_others():
-    ratio = readable.largest_ratio(pd.Series([3.0, np.nan]), pd.Series([2.0, 2.0]))
+    ratio = readable.largest_ratio(pd.Series([1.5, np.nan]))
     assert ratio["value"] == 1.5 and ratio["state"] == ""
-    ratio = readable.largest_ratio(pd.Series([1.0, np.nan]), pd.Series([2.0, 2.0]))
+    ratio = readable.largest_ratio(pd.Series([0.5, np.nan]))
     assert ratio["value"] == 0.5 and ratio["state"] == "not reached"
+
+
+def test_a_row_that_a_claim_is_judged_by_stands_above_the_runs_in_the_column_it_measures():
+    run = {"L": 16, "n": 4, "m": 4, "shortest": 1, "ratio": 0.0123456, "seed": 7}
+    row = dict.fromkeys(readable.SIZES, "all") | {"quantity": "largest_ratio", "value": 2.0}
+    judged = tidy([row], readable.SIZES)
+    columns = {"seed": "seed", "ratio": "t* / bound"}
+    shown = readable.for_readers(judged, ["ratio"], pd.DataFrame([run]), columns)
+    assert shown.columns.tolist() == ["quantity", "L", "n", "m", "seed", "t* / bound"]
+    assert shown.iloc[0].tolist() == ["largest_ratio", "all", "all", "all", EMPTY, "2"]
+    assert shown.iloc[1].tolist() == [EMPTY, 16, 4, "1 to 4", 7, "0.01235"]
 
 
 # Refusals

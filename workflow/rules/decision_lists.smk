@@ -31,7 +31,6 @@ rule train_decision_lists:
         attention_history="results/decision_lists/attention_history.parquet",
         attention_scores="results/decision_lists/attention_scores.parquet",
         value_history="results/decision_lists/value_history.parquet",
-        final_values="results/decision_lists/values.parquet",
         joint_near="results/decision_lists/joint_near.parquet",
         joint_small="results/decision_lists/joint_small.parquet",
         joint_small_history="results/decision_lists/joint_small_history.parquet",
@@ -47,7 +46,7 @@ rule train_decision_lists:
         mem_mb=lambda w, attempt: 2000 * attempt,
         runtime=lambda w, attempt: 60 * attempt,
     params:
-        settings={k: v for k, v in dump(settings.decision_lists).items() if k != "theorem_1"},
+        settings=settings.decision_lists.model_dump(mode="json", exclude={"theorem_1", "shown"}),
         code=code("train_decision_lists"),
     message:
         "Train W, V and both on decision lists"
@@ -101,18 +100,34 @@ rule show_decision_list_attention:
         "../../scripts/show_decision_list_attention.py"
 
 
+rule show_decision_list_value:
+    input:
+        rules.train_decision_lists.output.value_history,
+    output:
+        table=table("decision_lists/value_from_uniform_attention"),
+        figure=figure("decision_lists/value_from_uniform_attention"),
+    log:
+        "results/logs/show_decision_list_value.log",
+    localrule: True
+    conda:
+        "../../envs/onelayer.yaml"
+    params:
+        code=code("show_decision_list_value"),
+        caption="V trained alone under uniform attention (W = 0): it finds the permutation and leaves the task unsolved.",
+    message:
+        "Show V alone on decision lists"
+    script:
+        "../../scripts/show_decision_list_value.py"
+
+
 rule show_decision_list_joint:
     input:
-        history=rules.train_decision_lists.output.value_history,
-        values=rules.train_decision_lists.output.final_values,
-        near=rules.train_decision_lists.output.joint_near,
-        small=rules.train_decision_lists.output.joint_small,
-        small_history=rules.train_decision_lists.output.joint_small_history,
+        rules.train_decision_lists.output.joint_near,
+        rules.train_decision_lists.output.joint_small,
+        rules.train_decision_lists.output.joint_small_history,
     output:
-        value=table("decision_lists/value_from_uniform_attention"),
-        value_figure=figure("decision_lists/value_from_uniform_attention"),
-        joint=table("decision_lists/theorem_2"),
-        joint_figure=figure("decision_lists/joint_training"),
+        table=table("decision_lists/theorem_2"),
+        figure=figure("decision_lists/joint_training"),
     log:
         "results/logs/show_decision_list_joint.log",
     localrule: True
@@ -120,8 +135,8 @@ rule show_decision_list_joint:
         "../../envs/onelayer.yaml"
     params:
         code=code("show_decision_list_joint"),
-        caption="V trained alone under uniform attention (W = 0): it finds the permutation and leaves the task unsolved. W and V trained together: steps to perfect classification against the noise on V = cP, and accuracy from small random starts.",
+        caption="W and V trained together: steps to perfect classification against the noise on V = cP, and accuracy from small random starts.",
     message:
-        "Show V alone, and W and V together beside Theorem 2"
+        "Show W and V together beside Theorem 2"
     script:
         "../../scripts/show_decision_list_joint.py"

@@ -1,9 +1,7 @@
-"""Decision lists and sequences of distinct tokens (section I.B), and the theorems' constants (I.C).
+"""Decision lists and sequences of distinct tokens (section I.B).
 
-The paper leaves the distribution of sequences open, and only says that delta and gamma "depend on
-the minimum probability mass that the data distribution assigns to certain quantities". Ours: all
-sets of n distinct tokens alike unless tokens have weights; delta is 1 unless stated; gamma = min
-over tokens a and places k of P(s_j = a and a_k determines its label), j a uniform position.
+The paper leaves the distribution of sequences open. Ours: all sets of n distinct tokens are as
+likely, unless tokens have weights.
 
 Shapes: L tokens in the vocabulary, n tokens in a sequence, M the longest list, S sequences.
 """
@@ -16,14 +14,21 @@ from math import comb
 from typing import NamedTuple
 
 import numpy as np
-from scipy import special
-from scipy.optimize import brentq
 
 from onelayer.errors import OnelayerError
 from onelayer.seeds import generator
+from onelayer.settings.decision_lists import Size
 
 PADDING = -1
 MOST_TOKENS = 50_000_000  # of all sequences together
+Progress = Callable[..., Iterable]
+
+
+def each_seed(problems: Iterable[Size], progress: Progress, seeds: list[int] | None = None):
+    """Every problem, each of its seeds (or `seeds`), and what every row of that run begins with."""
+    for size, seed in progress([(one, seed) for one in problems for seed in seeds or one.seeds]):
+        key = {"L": size.L, "n": size.n, "m": size.m, "shortest": size.lengths[0], "seed": seed}
+        yield size, seed, key
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,50 +121,3 @@ def sample_sequences(rng: np.random.Generator, L: int, n: int, count: int) -> Se
         tokens[taken, n - needed[taken]] = token
         needed[taken] -= 1
     return Sequences(tokens, np.full(count, 1 / count))
-
-
-def uniform_gamma(L: int, n: int, lengths: Iterable[int]) -> float:
-    """Our gamma for uniform sequences and lists of these lengths: min P(b* = a_k | a in s) / L.
-
-    a_k determines the label when it is in s and a_1, ..., a_{k-1} are not; a_m = a always is.
-    """
-    least = []
-    for m in lengths:
-        others = special.comb(L - 1 - np.arange(1, m), n - 2)
-        least.append(np.append(others, special.comb(L - m, n - 1)).min())
-    return float(min(least) / special.comb(L - 1, n - 1) / L)
-
-
-def theorem_1_scale(L: int, n: int, delta: float = 1.0) -> float:
-    """Theorem 1's c = 4 n log(L) / delta, the scale of V = cP."""
-    return 4 * n * np.log(L) / delta
-
-
-def theorem_1_bound(L: int, M: int, gamma: float) -> float:
-    """Theorem 1's time 4 M / (log(L) gamma)."""
-    return 4 * M / (np.log(L) * gamma)
-
-
-def theorem_2_scale(n: int, epsilon: float, loss: Callable[[float], float]) -> float:
-    """Theorem 2's c = 10 n^2 L_0 + 4 epsilon n of one start, at delta = 1.
-
-    `loss` is L_0 = L(W_0, V_0) as a function of c: it falls, so that exactly one c solves this.
-    """
-
-    def excess(c: float) -> float:
-        return c - 10 * n**2 * loss(c) - 4 * epsilon * n
-
-    return float(brentq(excess, 0.0, 1 - excess(0.0)))
-
-
-def theorem_2(n: int, m: int, epsilon: float, loss: float, eta: float) -> dict[str, float]:
-    """Theorem 2's constants of one start with loss L_0 = L(W_0, V_0), and whether it promises.
-
-    A must be between `least_a` and `largest_a`; `holds` says whether some positive A is. T is in
-    a window, widest with the largest A.
-    """
-    largest, least = loss - 6 * epsilon / n, float(np.sqrt(4 * m * loss / epsilon))
-    constants = {"starting_loss": loss, "largest_a": largest, "least_a": least}
-    first = 2 * m * loss / (largest**2 * eta) if largest > 0 else float("nan")
-    window = {"window_first_step": first, "window_last_step": epsilon / (2 * eta)}
-    return constants | {"holds": largest > least} | window

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from onelayer.evidence.tables import number
+from onelayer.evidence.tables import EMPTY, interval, number
 
 # The paper's symbols as key columns in words: `n` is the column of sample sizes in every table.
 WORDS = {"L": "vocabulary", "n": "sequence_length", "m": "list_length", "shortest": "shortest_list"}
@@ -30,13 +30,12 @@ def long(runs: pd.DataFrame, keys: list, quantities: list, bounds=None) -> pd.Da
     return rows.assign(state=np.where(rows["value"].isna(), "not reached", ""))
 
 
-def largest_ratio(times: pd.Series, bounds: pd.Series) -> dict[str, object]:
+def largest_ratio(ratios: pd.Series) -> dict[str, object]:
     """The largest of some times in units of their bounds, as the values of a row.
 
     One above its bound decides, whatever became of those that were not perfect in time.
     """
-    ratios = times / bounds
-    state = "" if times.notna().all() or ratios.max() > 1 else "not reached"
+    state = "" if ratios.notna().all() or ratios.max() > 1 else "not reached"
     return {"value": ratios.max(), "n": len(ratios), "published": 1.0, "state": state}
 
 
@@ -45,17 +44,32 @@ def lists(m: int, shortest: int) -> int | str:
     return m if shortest == m else f"{shortest} to {m}"
 
 
-def for_readers(runs: pd.DataFrame, columns: dict[str, str]) -> pd.DataFrame:
-    """A row per run for readers: its size, then `columns`, the names of quantities."""
-    lengths = [lists(m, shortest) for m, shortest in zip(runs["m"], runs["shortest"], strict=True)]
-    shown = runs[["L", "n"]].assign(m=lengths)
-    for quantity, name in columns.items():
-        values = runs[quantity]
-        shown[name] = values.map(significant) if values.dtype == float else values
-    return shown
+def for_readers(
+    judged: pd.DataFrame, measures: list[str], runs: pd.DataFrame, columns: dict[str, str]
+) -> pd.DataFrame:
+    """The rows that claims are judged by, then a row per run: sizes, and the named `columns`.
+
+    `judged` are rows of a tidy table, each the largest or least of the one of `measures`, a
+    quantity of `runs`, in whose column it stands.
+    """
+    shown = []
+    for row, measure in zip(judged.to_dict("records"), measures, strict=True):
+        size = [row[word] for word in SIZES]
+        cells = {"quantity": row["quantity"], "L": size[0], "n": size[1], "m": lists(*size[2:])}
+        cells |= {name: row[key] for key, name in columns.items() if key in row}
+        exact, of_seeds = significant(row["value"]), (row["value"], row["low"], row["high"])
+        text = row["state"] or (exact if np.isnan(row["low"]) else interval(*of_seeds, 4))
+        shown.append(cells | {columns[measure]: text})
+    for run in runs.to_dict("records"):
+        cells = {"L": run["L"], "n": run["n"], "m": lists(run["m"], run["shortest"])}
+        shown.append(cells | {name: significant(run[key]) for key, name in columns.items()})
+    head = ["quantity", "L", "n", "m"]
+    return pd.DataFrame(shown, columns=[*head, *columns.values()], dtype=object).fillna(EMPTY)
 
 
-def significant(value: float) -> str:
-    """A number with four significant digits and no exponent; a dash where there is none."""
-    digits = 3 - int(np.floor(np.log10(abs(value)))) if value and np.isfinite(value) else 3
-    return number(value, max(digits, 0))
+def significant(value: object) -> object:
+    """A float with four significant digits and no exponent, whole ones without any; else itself."""
+    if not isinstance(value, float) or np.isnan(value):
+        return EMPTY if pd.isna(value) else value
+    digits = 0 if value.is_integer() else max(3 - int(np.floor(np.log10(abs(value)))), 0)
+    return number(value, digits)

@@ -1,4 +1,8 @@
-"""Theorem 1 at every size: the exact flow of W, its time to perfection, and a counterexample.
+"""Theorem 1 (section I.C.1) at every size: the exact flow of W alone, and a counterexample.
+
+The paper names no constants, and only says that delta and gamma "depend on the minimum probability
+mass that the data distribution assigns to certain quantities". Ours: delta is 1 unless stated;
+gamma = min over tokens a and places k of P(s_j = a and a_k determines its label), j uniform.
 
 With uniform n-subsets, lists of equal length m and V = cP, every column of W moves alike, and so do
 all tokens outside the list: of L x L unknowns the scores of the m list places and one common score
@@ -14,24 +18,69 @@ empty, with count 0.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
-from itertools import islice, product, starmap
+from itertools import product, starmap, zip_longest
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+import torch
 from scipy.integrate import solve_ivp
 from scipy.special import comb
 
-from onelayer.decision_lists import data
+from onelayer.decision_lists import data, model
 from onelayer.errors import OnelayerError
 from onelayer.settings.decision_lists import Grid, Size, Theorem1
 
-STEP = 0.05  # of Heun's method, in units of n / c; a fixed step of .01 overshoots
+# Of Heun's method, in units of n / c: a time of 0.0045 at L = 16. One of 0.01 would overshoot.
+STEP = 0.05
 HORIZON, POINTS = 1.5, 200  # of a path that is shown: its end, in t*; its times after the first
 
 
+def scale(L: int, n: int, delta: float = 1.0) -> float:
+    """The scale of V = cP, c = 4 n log(L) / delta."""
+    return 4 * n * np.log(L) / delta
+
+
+def uniform_gamma(L: int, n: int, lengths: Iterable[int]) -> float:
+    """Our gamma for uniform sequences and lists of these lengths: min P(b* = a_k | a in s) / L.
+
+    a_k determines the label when it is in s and a_1, ..., a_{k-1} are not; a_m = a always is.
+    """
+    least = []
+    for m in lengths:
+        others = comb(L - 1 - np.arange(1, m), n - 2)
+        least.append(np.append(others, comb(L - m, n - 1)).min())
+    return float(min(least) / comb(L - 1, n - 1) / L)
+
+
+def time_and_bound(L: int, M: int, t_star: float, gamma: float) -> dict[str, float]:
+    """A time to perfection beside Theorem 1's bound 4 M / (log(L) gamma)."""
+    bound = 4 * M / (np.log(L) * gamma)
+    times = {"t_star": t_star, "gamma": gamma, "bound": bound}
+    times["t_star_to_bound_ratio"] = t_star / bound
+    return times | {"t_star_gamma_log_l": t_star * gamma * np.log(L)}
+
+
+def heun(rate: Callable, W, h):
+    """W one step of length h later, with dW/dt = rate(W); arrays or tensors."""
+    first = rate(W)
+    return W + 0.5 * h * (first + rate(W + h * first))
+
+
+def update_crossings(times, before, after, h, steps) -> None:
+    """Set from when on each margin has been positive, after step number `steps` of length h.
+
+    `before` and `after` that step are margins of the shape of `times`, between them the way is
+    linear; NaN where a margin is not positive.
+    """
+    rose = (before <= 0) & (after > 0)
+    inside = before[rose] / (before[rose] - after[rose])
+    times[rose] = np.broadcast_to(h, rose.shape)[rose] * (steps + inside)
+    times[after <= 0] = np.nan
+
+
 class Setting(NamedTuple):
-    """One problem: L tokens, sequences of n, lists of m, and the delta of c (ours)."""
+    """One problem: L tokens, sequences of n, lists of m, and the delta of c."""
 
     L: int
     n: int
@@ -45,64 +94,56 @@ class Flow:
 
     count: np.ndarray  # float64 [K, R, B], tokens of a slot in the sequence: 0, 1 for list places
     probability: np.ndarray  # float64 [R, B], given that the query is in s; sums to 1
-    target: np.ndarray  # bool [K, R, B], the slot that determines the label
+    y: np.ndarray  # float64 [K, R, B], 1 for the slot that determines the label, else 0
     members: np.ndarray  # float64 [K, B], tokens of the vocabulary in a slot: L - m in the group
     c: np.ndarray  # float64 [B]
     L: np.ndarray  # float64 [B]
     n: np.ndarray  # float64 [B]
 
     def __post_init__(self) -> None:
-        self.present = (self.count > 0).astype(float)
-        self.right = self.target.astype(float)
-        self.gain = self.c * (self.probability / self.L) * self.count / self.members[:, None]
-        rivals = (self.count > 0) & (self.probability > 0)
-        beats = self.target[:, None] & rivals[None] & ~self.target[None]  # [K, K, R, B]
+        present = self.count > 0
+        self.present, self.rivals = present.astype(float), present & (self.y == 0)
+        # c times the probability of query, pattern and one given token of the slot together
+        self.weight = self.c * (self.probability / self.L) * self.count / self.members[:, None]
+        competes = ((self.y[:, None] > 0) & self.rivals & (self.probability > 0)).any(axis=2)
         # inf where two slots never compete, so that a minimum ignores them
-        self.ignored = np.where(beats.any(axis=2), 0.0, np.inf)
+        self.ignored = np.where(competes, 0.0, np.inf)  # [K, K, B]
 
     def restricted(self, active: np.ndarray) -> "Flow":
         """The flow of some of the settings."""
         return Flow(*(getattr(self, field.name)[..., active].copy() for field in fields(self)))
 
-    def _attention(self, scores: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Attention p of a slot's token [K, R, B]; exp(c p - top), its sum over outputs; top."""
+    def forward(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Attention p of a slot's token and its output f, both [K, R, B], for scores [K, B]."""
         e = np.exp(scores)[:, None]
         p = self.present * e
         p /= (self.count * e).sum(axis=0)
         top = self.c * p.max(axis=0)
-        exponentials = np.exp(self.c * p - top)
-        total = (self.count * exponentials).sum(axis=0) + (self.L - self.n) * np.exp(-top)
-        return p, exponentials, total, top
+        f = np.exp(self.c * p - top)
+        f /= (self.count * f).sum(axis=0) + (self.L - self.n) * np.exp(-top)  # absent: logit 0
+        return p, f
 
     def rate(self, scores: np.ndarray) -> np.ndarray:
-        """-d loss/d score of one token of every slot, [K, B]."""
-        p, exponentials, total, _ = self._attention(scores)
-        residual = exponentials / total - self.right
-        pulls = p * residual
-        pulls -= p * (self.count * pulls).sum(axis=0)
-        return -(pulls * self.gain).sum(axis=1)
+        """-d loss/d score of one token of every slot, [K, B].
 
-    def heun(self, scores: np.ndarray, step: np.ndarray) -> np.ndarray:
-        """Scores one step later."""
-        first = self.rate(scores)
-        second = self.rate(scores + step * first)
-        return scores + 0.5 * step * (first + second)
+        d loss/dW[b, a] = c p_b [(f_b - y_b) - sum_k p_k (f_k - y_k)] in every sequence.
+        """
+        p, f = self.forward(scores)
+        centred = p * (f - self.y)
+        centred -= p * (self.count * centred).sum(axis=0)
+        return -(centred * self.weight).sum(axis=1)
 
     def margins(self, scores: np.ndarray) -> np.ndarray:
         """How far each slot exceeds all that it must exceed, [K, B]; inf for none."""
         return (scores[:, None] - scores[None] + self.ignored).min(axis=1)
 
-    def loss(self, scores: np.ndarray) -> np.ndarray:
-        """Population loss, [B]."""
-        p, _, total, top = self._attention(scores)
-        of_target = self.c * (p * self.right).sum(axis=0)
-        return (self.probability * (np.log(total) + top - of_target)).sum(axis=0)
-
-    def accuracy(self, scores: np.ndarray) -> np.ndarray:
-        """Probability that the label-determining slot exceeds every other present one, [B]."""
-        w = scores[:, None]
-        rival = np.where((self.count > 0) & ~self.target, w, -np.inf).max(axis=0)
-        return (self.probability * ((w * self.right).sum(axis=0) > rival)).sum(axis=0)
+    def loss_and_accuracy(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Population loss, and probability that a query is strictly right, both [B]."""
+        _, f = self.forward(scores)
+        of_label = (f * self.y).sum(axis=0)
+        right = of_label > (f * self.rivals).max(axis=0)
+        loss = -(self.probability * np.log(of_label)).sum(axis=0)
+        return loss, (self.probability * right).sum(axis=0)
 
 
 def reduced_flow(settings: Sequence[Setting]) -> Flow:
@@ -120,12 +161,12 @@ def reduced_flow(settings: Sequence[Setting]) -> Flow:
     # comb is 0 where more outside tokens are needed than there are.
     ways = np.where(possible, comb(L - m, np.maximum(group, 0)), 0.0)
     count[M] = np.where(ways > 0, group, 0.0)
-    target = np.zeros(count.shape, dtype=bool)
-    np.put_along_axis(target, (count > 0).argmax(axis=0)[None], True, axis=0)
+    y = np.zeros(count.shape)
+    np.put_along_axis(y, (count > 0).argmax(axis=0)[None], 1.0, axis=0)
     members = np.ones((M + 1, B))
     members[M] = np.maximum(L - m, 1)
-    c, probability = data.theorem_1_scale(L, n, delta), ways / comb(L - 1, n - 1)
-    return Flow(count, probability, target, members, c, L.astype(float), n.astype(float))
+    c, probability = scale(L, n, delta), ways / comb(L - 1, n - 1)
+    return Flow(count, probability, y, members, c, L.astype(float), n.astype(float))
 
 
 def solve(
@@ -136,44 +177,31 @@ def solve(
     They are any mix of L, n, m and delta, each with its own time. `step` is in units of n / c.
 
     Returns:
-        float64 [B], t*: the first time at which every pattern is strictly right, interpolated
-        linearly inside the step; NaN where `max_steps` came first. Float64 [B, K], the staircase:
-        the time from which on (up to t*) a slot exceeds all that it must, 0 where it has no rival.
-        Float64 [B, K], W[., a] just after t*.
+        float64 [B], t*: the first time at which every pattern is strictly right, NaN where
+        `max_steps` came first. Float64 [B, K], the staircase: the time from which on (up to t*) a
+        slot exceeds all that it must, 0 where it has no rival. Float64 [B, K], W[., a] just after
+        t*.
     """
     everything = reduced_flow(settings)
     scores = np.zeros_like(everything.members)
-    crossing, at_rest, taken = np.full(scores.shape, np.nan), everything.margins(scores), 0
-    active = np.flatnonzero((at_rest <= 0).any(axis=0))  # where nothing competes, all is right
+    learned = np.where(everything.margins(scores) > 0, 0.0, np.nan)  # slots that compete tie
+    active, taken = np.flatnonzero(np.isnan(learned).any(axis=0)), 0
     while len(active) and taken < max_steps:
-        flow, now = everything.restricted(active), scores[:, active]
-        h, margin = step * flow.n / flow.c, flow.margins(now)
-        done = np.zeros(len(active), dtype=bool)
+        flow, now, times = everything.restricted(active), scores[:, active], learned[:, active]
+        h, margin, done = step * flow.n / flow.c, flow.margins(now), np.array(False)
         while not done.any() and taken < max_steps:
-            now, before = flow.heun(now, h), margin
+            now, before = heun(flow.rate, now, h), margin
             margin = flow.margins(now)
-            slot, column = np.nonzero((before <= 0) & (margin > 0))
-            old, new = before[slot, column], margin[slot, column]
-            crossing[slot, active[column]] = h[column] * (taken - old / (new - old))
+            update_crossings(times, before, margin, h, taken)
             done = (margin > 0).all(axis=0)
             taken += 1
-        scores[:, active] = now
+        scores[:, active], learned[:, active] = now, times
         active = active[~done]
-    crossing[:, active] = np.nan
-    crossing = np.where(np.isinf(at_rest), 0.0, crossing)
-    return crossing.max(axis=0), crossing.T, scores.T
-
-
-def beside_bound(L: int, M: int, t_star: float, gamma: float) -> dict[str, float]:
-    """A time in units of Theorem 1's bound."""
-    bound = data.theorem_1_bound(L, M, gamma)
-    times = {"t_star": t_star, "gamma": gamma, "bound": bound}
-    times["t_star_to_bound_ratio"] = t_star / bound
-    return times | {"t_star_gamma_log_l": t_star * gamma * np.log(L)}
+    return learned.max(axis=0), learned.T, scores.T
 
 
 def solve_grids(
-    settings: Theorem1, shown: Sequence[Size], progress: Callable[..., Iterable] = iter
+    settings: Theorem1, shown: Sequence[Size], progress: data.Progress = iter
 ) -> pd.DataFrame:
     """Every setting of the grids and every size shown, a row each.
 
@@ -181,7 +209,7 @@ def solve_grids(
     to m, take as long as the slowest of their lengths alone.
 
     Returns:
-        `L`, `n`, `m`, `delta`, `shortest` (m where all lists have m), what `beside_bound` says,
+        `L`, `n`, `m`, `delta`, `shortest` (m where all lists have m), what `time_and_bound` says,
         `order` (share of adjacent list pairs in the right order; 1 if no list has a pair) and
         `separation` (of the longest list: m times, a_1 first).
     """
@@ -191,13 +219,14 @@ def solve_grids(
         problems = list(starmap(Setting, product(grid.L, grid.n, grid.m, grid.delta)))
         lengths = [range(grid.shortest or one.m, one.m + 1) for one in problems]
         each = [one._replace(m=m) for one, ms in zip(problems, lengths, strict=True) for m in ms]
-        solved = zip(*solve(each, grid.step, settings.max_steps), strict=True)
+        found = zip(*solve(each, grid.step, settings.max_steps), strict=True)
+        solved = dict(zip(each, found, strict=True))
         for one, ms in zip(problems, lengths, strict=True):
-            times, separations, scores = zip(*islice(solved, len(ms)), strict=True)
+            times, separations, scores = zip(*(solved[one._replace(m=m)] for m in ms), strict=True)
             dealt = data.dealt_lengths(one.L, ms[0], one.m)
-            pairs = np.concatenate([-np.diff(scores[m - ms[0]][:m]) > 0 for m in dealt])
+            pairs = np.concatenate([np.diff(scores[m - ms[0]][:m]) < 0 for m in dealt])
             row = one._asdict() | {"shortest": ms[0]}
-            row |= beside_bound(one.L, one.m, np.max(times), data.uniform_gamma(one.L, one.n, ms))
+            row |= time_and_bound(one.L, one.m, np.max(times), uniform_gamma(one.L, one.n, ms))
             row["order"] = float(pairs.mean()) if len(pairs) else 1.0
             rows.append(row | {"separation": separations[-1][: one.m].tolist()})
     keys = ["L", "n", "m", "delta", "shortest"]
@@ -211,8 +240,7 @@ def follow(sizes: Sequence[Size], max_steps: int) -> pd.DataFrame:
 
     Returns:
         A row per setting and time: `L`, `n`, `m`, `time`, `loss` (population loss, eq. (2)),
-        `accuracy` (probability of a strictly right query) and `scores` (list of m + 1: the list
-        places, then an outside token).
+        `accuracy` (probability of a strictly right query).
 
     Raises:
         OnelayerError: a setting is not perfect within `max_steps`, or at once.
@@ -229,13 +257,10 @@ def follow(sizes: Sequence[Size], max_steps: int) -> pd.DataFrame:
     h, now, rows = end / (stride * POINTS), np.zeros_like(flow.members), []
     for taken in range(stride * POINTS + 1):
         if taken % stride == 0:
-            looked = zip(shown, taken * h, flow.loss(now), flow.accuracy(now), now.T, strict=True)
-            for (L, n, m, _), time, loss, accuracy, scores in looked:
-                listed = scores[[*range(m), -1]].tolist()
-                rows.append((L, n, m, time, loss, accuracy, listed))
-        now = flow.heun(now, h)
-    columns = ["L", "n", "m", "time", "loss", "accuracy", "scores"]
-    return pd.DataFrame(rows, columns=columns)
+            states = zip(shown, taken * h, *flow.loss_and_accuracy(now), strict=True)
+            rows += [(*setting[:3], *state) for setting, *state in states]
+        now = heun(flow.rate, now, h)
+    return pd.DataFrame(rows, columns=["L", "n", "m", "time", "loss", "accuracy"])
 
 
 # Lists, and weights of the tokens, for which the bound with our gamma fails at delta = 1: the worst
@@ -248,33 +273,28 @@ LENGTH = 3
 def counterexample(delta: float = 1.0) -> dict[str, float]:
     """Time to perfect classification of `LISTS` under `WEIGHTS`, beside Theorem 1's bound.
 
-    Every token is a slot of its own, every sequence a pattern, and columns of W, one a query token,
-    are the batch. The integrator chooses its steps: far more than for uniform sequences. The row is
-    `solve_grids`' without `order` and `separation`.
+    Gradient flow on all of W over all sequences, until all of `list_steps` are positive: here, with
+    two tokens or more outside each list, every sequence is right no sooner. The integrator chooses
+    its steps: far more than for uniform sequences. The row is `solve_grids`' without `order` and
+    `separation`.
     """
-    L, n, M = len(LISTS), LENGTH, max(map(len, LISTS))
-    sequences = data.enumerate_sequences(L, n, np.array(WEIGHTS))
-    with_query = [[s for s, tokens in enumerate(sequences.tokens) if a in tokens] for a in range(L)]
-    present = np.zeros((L, len(with_query[0]), L))  # [token, sequence with the query, query]
-    target = np.zeros(present.shape, dtype=bool)
-    for a, r in np.ndindex(L, len(with_query[0])):
-        tokens = sequences.tokens[with_query[a][r]]
-        present[tokens, r, a] = 1
-        target[next(b for b in LISTS[a] if b in tokens), r, a] = True
-    mass = sequences.probability[np.array(with_query)].T / n  # P(s, s_j = a), [R, L]
-    same = [np.full(L, float(value)) for value in (data.theorem_1_scale(L, n, delta), L, n)]
-    flow = Flow(present, mass * L, target, np.ones((L, L)), *same)
+    L, M, padded = len(LISTS), max(map(len, LISTS)), zip_longest(*LISTS, fillvalue=data.PADDING)
+    lists = data.DecisionLists(np.array(list(padded)).T, np.arange(L))
+    sequences = data.enumerate_sequences(L, LENGTH, np.array(WEIGHTS))
+    queries, V = model.queries_of(lists, sequences), scale(L, LENGTH, delta) * torch.eye(L).double()
 
-    def rate(_: float, scores: np.ndarray) -> np.ndarray:
-        return flow.rate(scores.reshape(L, L)).ravel()
+    def rate(_: float, W: np.ndarray) -> np.ndarray:
+        return -model.evaluate(torch.from_numpy(W).view(L, L), V, queries).grad_W.numpy().ravel()
 
-    def margin(_: float, scores: np.ndarray) -> float:
-        return flow.margins(scores.reshape(L, L)).min()
+    def margin(_: float, W: np.ndarray) -> float:
+        return model.list_steps(lists, W.reshape(L, L)).min()
 
     margin.terminal, margin.direction = True, 1
     start, how = np.zeros(L * L), {"method": "LSODA", "rtol": 1e-8, "atol": 1e-11}
     path = solve_ivp(rate, (0.0, 1e5), start, events=margin, **how)
-    shares = (target * mass).sum(axis=1)  # P(s_j = a, b determines the label), [b, a]
-    gamma = min(shares[b, a] for a in range(L) for b in LISTS[a])
-    size = {"L": L, "n": n, "m": M, "shortest": min(map(len, LISTS)), "delta": delta}
-    return size | beside_bound(L, M, path.t_events[0][0], gamma)
+    mass = np.zeros((L, L))  # P(s_j = a, b determines the label), [a, b]
+    for tokens, probability in zip(sequences.tokens, sequences.probability, strict=True):
+        labels = tokens[lists.determining_places(tokens[None])[0]]
+        mass[tokens, labels] += probability / LENGTH
+    size = {"L": L, "n": LENGTH, "m": M, "shortest": min(map(len, LISTS)), "delta": delta}
+    return size | time_and_bound(L, M, path.t_events[0][0], mass[mass > 0].min())
