@@ -21,6 +21,9 @@ large; div.: diverged"""
 READ = {
     "W_V's share of its maximum at t_KQ": "value_share_at_t_KQ",
     "t_V <= t_KQ": "share_in_order",
+    "W_V at 80% by t_KQ": "share_in_order_at_80",
+    "at 85%": "share_in_order_at_85",
+    "at 95%": "share_in_order_at_95",
     "in half the steps": "share_in_order_by_half",
     "W_V half way first": "share_half_in_order",
     "diverged": "share_diverged",
@@ -31,6 +34,9 @@ NOTES = [
     "made 10% of its way, none if it never grows by a tenth. The paper's two stages: t_V <= t_KQ. "
     "'half way first' asks less: W_V makes half of its way before W_K makes half of its. Shares "
     "are of all runs: one that diverged has no stages.",
+    "'at 80%', 85% and 95% ask that W_V has made so much of its way by t_KQ, not 90%: in many runs "
+    "it has made about 89%, so that the share depends on where the bar is set. No claim rests on "
+    "them.",
     "Where W_V goes on growing, t_V is later in a longer run. 'in half the steps' is read off the "
     "first half of the run alone.",
     "The paper names neither loss nor rate. Its steps (0 to 400, 400 to 1000) stand beside the "

@@ -279,6 +279,12 @@ def test_stages_are_read_off_the_norms(W_V, W_K, t_V, t_KQ, in_order) -> None:
     np.testing.assert_equal(row["t_KQ"], t_KQ)  # NaN equals NaN there
 
 
+def test_a_lower_bar_calls_the_value_matrix_done_earlier() -> None:
+    run = history([0.0, 0.5, 0.82, 0.92, 1.0], [0.1, 0.1, 0.2, 0.3, 0.4])  # W_K begins at step 2
+    found = [stage_times(run, bar)[["t_V", "in_order"]].iloc[0].tolist() for bar in (0.8, 0.85)]
+    assert found == [[2, True], [3, False]]
+
+
 def stage_block(settings: list[dict], **changes: object) -> TwoStageSettings:
     known = {"embedding": "one_hot", "loss": "squared", "optimizer": "sgd", "noises": [0.1]}
     panel = {"name": "m", "learning_rates": [0.01, 0.02]}

@@ -13,6 +13,7 @@ from onelayer.settings.topic_structure_synthetic import TwoStageSettings
 RUN = ["name", "learning_rate", "noise", "seed"]
 LEAST_RUNS = 6  # fewer cannot tell a share from a half, even if they all agree
 BEGUN, HALF, DONE = 0.1, 0.5, 0.9  # shares of a norm's way from its start to its maximum
+OTHER_BARS = (0.8, 0.85, 0.95)  # at which W_V might count as done: does the order hang on `DONE`?
 GROWS = 1.1  # a norm that never reaches so many times its start has no stage of its own
 
 
@@ -51,12 +52,12 @@ def extreme(points: pd.DataFrame, keys: str | list[str], column: str, side: int)
     return estimated(worst(means, side)[1])
 
 
-def stage_times(norms: pd.DataFrame) -> pd.DataFrame:
+def stage_times(norms: pd.DataFrame, done: float = DONE) -> pd.DataFrame:
     """When the stages of every run of `train.two_stages` end and begin, in the order of steps.
 
     Both are read on one scale: a norm's way from its start to its maximum in the run.
 
-    A row per run: its keys, `t_V` (first step at which |W_V| has made 90% of its way; 0: it starts
+    A row per run: its keys, `t_V` (first step at which |W_V| is `done` with its way; 0: it starts
     large), `t_KQ` (|W_K| has made 10% of its; NaN: it never grows), `value_share_at_t_KQ` (|W_V|
     then over its maximum), `in_order` (0 < t_V <= t_KQ), `half_in_order` (|W_V| makes half of its
     way first), `diverged_at`. A diverged run has no times and is not in order.
@@ -67,7 +68,7 @@ def stage_times(norms: pd.DataFrame) -> pd.DataFrame:
         times["diverged_at"] = int(run["diverged_at"].iloc[0])
         if times["diverged_at"] < 0:
             step, W_V, W_K = (run[name].to_numpy() for name in ("step", "W_V", "W_K"))
-            values = [reached(W_V, part) if grows(W_V) else 0 for part in (HALF, DONE)]
+            values = [reached(W_V, part) if grows(W_V) else 0 for part in (HALF, done)]
             times["t_V"] = float(step[values[1]])
             if grows(W_K):
                 begun, half = reached(W_K, BEGUN), reached(W_K, HALF)
@@ -115,6 +116,8 @@ def stage_rows(
         yield keys | {"quantity": "value_share_at_t_KQ"} | row
         by_half = stage_times(of_training[of_training["step"] <= block.steps // 2])["in_order"]
         shares = {"in_order": runs["in_order"], "in_order_by_half": by_half}
+        for bar in OTHER_BARS:
+            shares[f"in_order_at_{100 * bar:.0f}"] = stage_times(of_training, bar)["in_order"]
         shares["half_in_order"] = runs["half_in_order"]
         for name, hits in (shares | {"diverged": runs["diverged_at"] >= 0}).items():
             few = name in shares and len(hits) < LEAST_RUNS
