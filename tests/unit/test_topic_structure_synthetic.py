@@ -163,11 +163,10 @@ def test_the_gap_counts_only_words_and_the_diagonal() -> None:
 @pytest.mark.parametrize(("parameter", "rate"), [("W_V", 10.0), ("E", 2.0)])
 def test_trained_gaps_are_the_theorems_within_one_percent(parameter, rate) -> None:
     rows = data.draw(WORDS, 600, (1000, 1100), "a test", tau=2)
-    embedding, alone, _, observed = gaps.ALONE[parameter]
+    theorem = gaps.THEOREMS[parameter]
     runs = [Run(seed, "sgd", rate) for seed in range(2)]
-    trained = train_runs(
-        BASE, rows.by_document(), runs, embedding, "squared", 150, observed, only=alone
-    )
+    kind = (theorem.embedding, "squared", 150, theorem.observe)
+    trained = train_runs(BASE, rows.by_document(), runs, *kind, trained=[theorem.trained])
     found = optima.gap(WORDS, trained.observed["matrix"][-1].numpy())
     np.testing.assert_allclose(found / optima.theory_gap(WORDS), 1, atol=0.01)
 

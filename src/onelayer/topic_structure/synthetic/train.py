@@ -135,37 +135,43 @@ def train_runs(
     steps: int,
     observe: Callable[[dict[str, Tensor]], dict[str, Tensor]],
     observe_at: Iterable[int] = (),
-    only: str = "",
-    frozen: Mapping[str, np.ndarray] = MappingProxyType({}),
+    trained: Sequence[str] | None = None,
+    fixed: Mapping[str, np.ndarray] = MappingProxyType({}),
     execution: Execution = Execution(),
 ) -> Trained:
     """Train runs on masked documents; they have initial noise either all or none.
 
-    What `observe` makes of the trained parameters is kept after `observe_at` updates, by default at
-    the end. Trained is `only` one parameter, which then is the only one there is, or all but those
-    `frozen` at given [D, D], and b of `one_hot`, which the authors freeze at 0. The identity of
-    `execution` must say which documents and which training these are.
+    `trained` names the parameters that this stage trains, by default all of the embedding's;
+    `fixed` gives the values, [D, D], of others. What is neither is no part of the model: see
+    `model.images`. What `observe` makes of the trained parameters is kept after `observe_at`
+    updates, by default at the end. The identity of `execution` must say which documents and which
+    training these are.
     """
-    given = {name: to_device(W, execution.device).float() for name, W in frozen.items()}
+    constants = {name: to_device(W, execution.device).float() for name, W in fixed.items()}
 
-    def loss_of(trained: dict[str, Tensor], batch: Batch) -> Tensor:
-        count = len(next(iter(trained.values())))
-        all_of = trained | {name: W.expand(count, -1, -1) for name, W in given.items()}
-        return losses(all_of, batch, embedding, loss)
+    def loss_of(parameters: dict[str, Tensor], batch: Batch) -> Tensor:
+        count = len(next(iter(parameters.values())))
+        shared = {name: W.expand(count, -1, -1) for name, W in constants.items()}
+        return losses(parameters | shared, batch, embedding, loss)
 
     def build(part: slice) -> Ensemble:
-        chosen = runs[part]
-        of = {name: [getattr(run, name) for run in chosen] for name in Run.__annotations__}
-        noise = None if chosen[0].noise is None else of["noise"]
-        random = RunRandom(of["seed"], execution.device)
+        table = pd.DataFrame(runs[part])
+        seeds = table["seed"].tolist()
+        noise = None if runs[part][0].noise is None else table["noise"].tolist()
+        random = RunRandom(seeds, execution.device)
         start = initial_parameters(random, embedding, rows.keys.shape[1], noise)
-        fixed = {*frozen, *["b"] * (embedding == "one_hot")}
-        names = [only] if only else [name for name in start if name not in fixed]
-        batches = Batches(rows, of["seed"], base.batch, execution.device)
-        rates = {"lr": of["learning_rate"], "weight_decay": of["weight_decay"]}
-        optimizer, labels = Optimizer(of["optimizer"], **rates), [run.label for run in chosen]
-        trained = {name: start[name] for name in names}
-        return Ensemble(trained, batches, optimizer, loss=loss_of, labels=labels)
+        optimizer = Optimizer(
+            table["optimizer"].tolist(),
+            table["learning_rate"].tolist(),
+            weight_decay=table["weight_decay"].tolist(),
+        )
+        return Ensemble(
+            {name: start[name] for name in trained or PARAMETERS[embedding]},
+            Batches(rows, seeds, base.batch, execution.device),
+            optimizer,
+            loss=loss_of,
+            labels=[run.label for run in runs[part]],
+        )
 
     looks = {"observe": observe, "observe_at": tuple(observe_at) or (steps,), "loss_every": 10}
     return train_in_chunks(build, len(runs), base.chunk, steps, execution=execution, **looks)
@@ -184,31 +190,35 @@ def two_stages(
         for noise, rate, seed in itertools.product(one.noises, one.learning_rates, seeds):
             planned.append((one, Run(seed, one.optimizer, rate, noise=noise)))
 
-    def together(item: tuple) -> tuple:
+    def model_of(item: tuple) -> tuple:  # runs of one model are trained together
         return item[0].embedding, item[0].loss, item[0].masked_attended
 
-    parts = {one.name: [] for one in block.trainings}
-    planned.sort(key=lambda item: (*together(item), item[1].optimizer))
-    for (embedding, loss, attended), group in itertools.groupby(planned, together):
-        items = list(group)
-        of = {"concentration": block.concentration, "masked_attended": attended}
-        rows = draw(base.model, block.documents, block.N, "two stages", **of)
-        state = f"{embedding}-{loss}-{attended:d}"
+    planned.sort(key=lambda item: (*model_of(item), item[1].optimizer))
+    parts = []
+    for (embedding, loss, attended), group in itertools.groupby(planned, model_of):
+        trainings, runs = zip(*group, strict=True)
+        rows = draw(
+            *(base.model, block.documents, block.N, "two stages"),
+            concentration=block.concentration,
+            masked_attended=attended,
+        )
         trained = train_runs(
-            *(base, rows, [run for _, run in items], embedding, loss, block.steps),
+            *(base, rows, runs, embedding, loss, block.steps),
             lambda p: {name: p[name].flatten(1).norm(dim=1) for name in NORMS},
             range(block.steps + 1),
-            execution=execution.part(state, (embedding, loss, attended)),
+            execution=execution.part(f"{embedding}-{loss}-{attended:d}", model_of((trainings[0],))),
         )
-        steps = np.array(trained.observed_at)
-        for place, (one, run) in enumerate(items):
-            diverged = int(trained.diverged_at[place])
-            of = {"name": one.name, "learning_rate": run.learning_rate, "noise": run.noise}
-            part = pd.DataFrame(of | {"seed": run.seed, "step": steps})
-            # What a run was frozen at is no norm of a training that went on.
-            went_on = (steps < diverged) | (diverged < 0)
-            for key in NORMS:
-                norm = trained.observed[key][:, place].double().numpy()
-                part[key] = np.where(went_on, norm, np.nan)
-            parts[one.name].append(part.assign(diverged_at=diverged))
-    return pd.concat([*itertools.chain(*parts.values())], ignore_index=True)
+        table = pd.DataFrame(runs)[["learning_rate", "noise", "seed"]]
+        table.insert(0, "name", [one.name for one in trainings])
+        table["diverged_at"] = trained.diverged_at.numpy()
+        part = table.loc[table.index.repeat(block.steps + 1)]
+        part["step"] = np.tile(trained.observed_at, len(runs))
+        # What a run was frozen at is no norm of a training that went on.
+        went_on = (part["diverged_at"] < 0) | (part["step"] < part["diverged_at"])
+        for name in NORMS:
+            part[name] = trained.observed[name].T.double().flatten().numpy()
+            part[name] = part[name].where(went_on)
+        parts.append(part)
+    names = [one.name for one in block.trainings]
+    norms = pd.concat(parts)
+    return norms.sort_values("name", key=lambda name: name.map(names.index), kind="stable")
