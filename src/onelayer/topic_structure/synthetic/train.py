@@ -8,7 +8,6 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -74,7 +73,7 @@ class Batches:
         self.documents, self.device = documents, device
         self.first, self.count = rows.first, np.diff(rows.first)
         self.seeds, group = np.unique(np.asarray(seeds), return_inverse=True)
-        self.group = to_device(group, device) if len(self.seeds) > 1 else None
+        self.group = to_device(group if len(self.seeds) > 1 else [0], device)  # of each run, or all
         # The last row, without targets, pads the runs whose documents have fewer rows.
         self.query = to_device(np.append(rows.query, 0), device)
         self.document = to_device(np.append(rows.document, 0), device)
@@ -84,9 +83,9 @@ class Batches:
 
     def drawn(self, seed: int, step: int) -> np.ndarray:
         """Documents of one seed's step, int64 [documents]."""
-        all_of = len(self.first) - 1
-        epoch, place = divmod(step, all_of // self.documents)
-        return _order(all_of, int(seed), epoch)[place * self.documents :][: self.documents]
+        count = len(self.first) - 1
+        epoch, place = divmod(step, count // self.documents)
+        return _order(count, int(seed), epoch)[place * self.documents :][: self.documents]
 
     def __call__(self, step: int) -> Batch:
         """The batch of a step."""
@@ -97,9 +96,7 @@ class Batches:
             rows = np.arange(count.sum()) + np.repeat(first - count.cumsum() + count, count)
             drawn.append(torch.from_numpy(rows))
         row = pad_sequence(drawn, batch_first=True, padding_value=len(self.query) - 1)
-        row = to_device(row, self.device)
-        if self.group is not None:
-            row = row[self.group]
+        row = to_device(row, self.device)[self.group]
         log_keys = _rows(self.log_keys, self.document[row])
         return Batch(log_keys, self.query[row], _rows(self.targets, row))
 
@@ -136,7 +133,7 @@ def train_runs(
     observe: Callable[[dict[str, Tensor]], dict[str, Tensor]],
     observe_at: Iterable[int] = (),
     trained: Sequence[str] | None = None,
-    fixed: Mapping[str, np.ndarray] = MappingProxyType({}),
+    fixed: Mapping[str, np.ndarray] | None = None,
     execution: Execution = Execution(),
 ) -> Trained:
     """Train runs on masked documents; they have initial noise either all or none.
@@ -147,7 +144,7 @@ def train_runs(
     updates, by default at the end. The identity of `execution` must say which documents and which
     training these are.
     """
-    constants = {name: to_device(W, execution.device).float() for name, W in fixed.items()}
+    constants = {name: to_device(W, execution.device).float() for name, W in (fixed or {}).items()}
 
     def loss_of(parameters: dict[str, Tensor], batch: Batch) -> Tensor:
         count = len(next(iter(parameters.values())))
@@ -155,23 +152,15 @@ def train_runs(
         return losses(parameters | shared, batch, embedding, loss)
 
     def build(part: slice) -> Ensemble:
-        table = pd.DataFrame(runs[part])
-        seeds = table["seed"].tolist()
-        noise = None if runs[part][0].noise is None else table["noise"].tolist()
-        random = RunRandom(seeds, execution.device)
+        table = pd.DataFrame(runs[part]).to_dict("list")
+        noise = None if runs[0].noise is None else table["noise"]
+        random = RunRandom(table["seed"], execution.device)
         start = initial_parameters(random, embedding, rows.keys.shape[1], noise)
-        optimizer = Optimizer(
-            table["optimizer"].tolist(),
-            table["learning_rate"].tolist(),
-            weight_decay=table["weight_decay"].tolist(),
-        )
-        return Ensemble(
-            {name: start[name] for name in trained or PARAMETERS[embedding]},
-            Batches(rows, seeds, base.batch, execution.device),
-            optimizer,
-            loss=loss_of,
-            labels=[run.label for run in runs[part]],
-        )
+        parameters = {name: start[name] for name in trained or PARAMETERS[embedding]}
+        batches = Batches(rows, table["seed"], base.batch, execution.device)
+        rates = {"lr": table["learning_rate"], "weight_decay": table["weight_decay"]}
+        optimizer, labels = Optimizer(table["optimizer"], **rates), [r.label for r in runs[part]]
+        return Ensemble(parameters, batches, optimizer, loss=loss_of, labels=labels)
 
     looks = {"observe": observe, "observe_at": tuple(observe_at) or (steps,), "loss_every": 10}
     return train_in_chunks(build, len(runs), base.chunk, steps, execution=execution, **looks)
