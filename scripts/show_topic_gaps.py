@@ -40,15 +40,19 @@ def gap_rows(gaps: pd.DataFrame, setting: str) -> Iterator[dict]:
     """The gap of trained and optimal matrices; the theorems are about squared loss undecayed."""
     for key, runs in gaps.groupby(KEYS[:-1], sort=False):
         keys = dict(zip(KEYS, [*key, setting], strict=True))
-        theory, diverged_at = float(runs["theory"].iloc[0]), runs["diverged_at"]
-        exact = {"state": ""} if keys["optimizer"] == "optimum" else {}
+        theory = float(runs["theory"].iloc[0])  # NaN where no theorem is about the loss
         named = keys["masked"] == "attended" and keys["weight_decay"] == 0
-        gaps_in = {"gap": 1.0, "gap_to_theory_ratio": theory}
-        for quantity, unit in gaps_in.items():
+        exact = {"state": ""} if keys["optimizer"] == "optimum" else {}
+        for quantity, unit in {"gap": 1.0, "gap_to_theory_ratio": theory}.items():
             if not math.isnan(unit):
-                published = theory / unit if named else math.nan
-                row = over_runs(runs["gap"] / unit, diverged_at) | exact
-                yield keys | row | {"quantity": quantity, "published": published}
+                published = {"published": theory / unit if named else math.nan}
+                yield (
+                    keys
+                    | {"quantity": quantity}
+                    | over_runs(runs["gap"] / unit)
+                    | exact
+                    | published
+                )
 
 
 def grid_rows(grid: pd.DataFrame) -> Iterator[dict]:

@@ -11,6 +11,7 @@ from scipy import stats
 
 from onelayer.settings.topic_structure_synthetic import (
     AttentionTableSettings,
+    DocumentSettings,
     GapGridSettings,
     SyntheticSettings,
     SyntheticTraining,
@@ -36,7 +37,7 @@ D = data.SPECIAL + 12
 
 
 def rows_of(words: TopicModelSettings, tau: int, N: tuple, documents: int, attended: bool = True):
-    return data.draw(words, documents, N, "a test", tau=tau, masked_attended=attended)
+    return data.draw(words, DocumentSettings(N=N, documents=documents), "a test", tau, attended)
 
 
 def test_a_document_has_tau_equal_topics_and_nothing_else() -> None:
@@ -146,7 +147,8 @@ def test_the_exact_gap_of_finite_documents_goes_to_the_theorems() -> None:
     off = [abs(gap - theory) / theory for gap in gaps_at]
     assert off[0] > 5 * off[1] > 100 * off[2]
     chosen = WORDS.model_copy(update={"selection": "proportion"})
-    rows = [data.draw(chosen, 500, (100, 100), "a test", tau=5, seed=seed) for seed in range(4)]
+    block = DocumentSettings(N=(100, 100), documents=500)
+    rows = [data.draw(chosen, block, "a test", 5, seed=seed) for seed in range(4)]
     each = [optima.ridge_value(optima.moments(one), 0.0) for one in rows]
     found = np.mean(optima.gap(WORDS, np.stack(each)))
     exact = optima.gap_at_length(chosen, 5, 100)
@@ -162,7 +164,7 @@ def test_the_gap_counts_only_words_and_the_diagonal() -> None:
 
 @pytest.mark.parametrize(("parameter", "rate"), [("W_V", 10.0), ("E", 2.0)])
 def test_trained_gaps_are_the_theorems_within_one_percent(parameter, rate) -> None:
-    rows = data.draw(WORDS, 600, (1000, 1100), "a test", tau=2)
+    rows = rows_of(WORDS, 2, (1000, 1100), 600)
     theorem = gaps.THEOREMS[parameter]
     runs = [Run(seed, "sgd", rate) for seed in range(2)]
     kind = (theorem.embedding, "squared", 150, theorem.observe)
@@ -335,9 +337,9 @@ def test_one_hot_words_have_two_stages_by_adam_where_masked_words_are_hidden() -
 
 
 def test_a_diverged_run_is_never_averaged() -> None:
-    assert over_runs([1.0, 3.0, 100.0], [-1, -1, 7])["value"] == 2
-    assert over_runs([1.0], [-1])["state"] == "undecided"  # one run has no interval
-    assert over_runs([1.0, 2.0], [3, 4])["state"] == "not reached"
+    assert over_runs([1.0, 3.0, math.nan])["value"] == 2
+    assert over_runs([1.0])["state"] == "undecided"  # one run has no interval
+    assert over_runs([math.nan])["state"] == "not reached"
 
 
 def test_the_least_stands_for_all_with_an_interval_as_wide_as_any() -> None:

@@ -83,11 +83,7 @@ def topic_attention(
     """
     [variant], words = block.variants, base.model
     embedding, attended = variant.embedding, variant.masked_attended
-    rows = data.draw(
-        *(words, block.documents, block.N, "attention"),
-        concentration=block.concentration,
-        masked_attended=attended,
-    )
+    rows = data.draw(words, block, "attention", masked_attended=attended)
     fixed = {"W_V": stage_one_optimum(words, rows)} if variant.frozen_value else {}
     rng = generator("topic documents", "evaluation")
     weights = data.topic_weights(rng, words.T, block.evaluated_documents, None, block.concentration)

@@ -7,7 +7,7 @@ the optimum and trained; and the matrices of the heat maps.
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -40,31 +40,26 @@ def uniform_attention(
     """Gaps of W_V and E alone, at the optimum and trained; and heat maps of the trained W_V.
 
     Rows have `parameter` (W_V or E), `masked` (attended or hidden), the run (its optimizer
-    `optimum`: not trained), `gap`, `theory`, `diverged_at`.
+    `optimum`: not trained), `gap` (NaN: diverged), `theory`.
     """
-    words, parts, maps = base.model, [], {}
+    words, execution, parts, maps = base.model, Execution(device), [], {}
     for masked in ("attended", "hidden"):
-        attended, to_draw = masked == "attended", (theory.documents, theory.N, "theory")
-        rows = draw(words, *to_draw, tau=theory.tau, masked_attended=attended)
+        attended = masked == "attended"
+        rows = draw(words, theory, "theory", theory.tau, attended)
         visible = None if attended else float(rows.keys[:, SPECIAL:].sum(axis=1).mean())
         expected, moments = optima.theory_gap(words, visible), optima.moments(rows)
         decays = theory.weight_decays if attended else [0.0]
         for name, theorem in THEOREMS.items():
             optimal = np.stack([theorem.optimum(moments, decay) for decay in decays])
-            solved = pd.DataFrame({"weight_decay": decays}).assign(
-                loss="squared", optimizer="optimum", seed=0, diverged_at=-1
-            )
-            rates = theory.rates[name]
-            if not attended:
-                rates = {"squared": rates["squared"]}
+            best = pd.DataFrame({"optimizer": "optimum", "weight_decay": decays, "loss": "squared"})
+            rates = theory.rates[name] if attended else {"squared": theory.rates[name]["squared"]}
             runs, trained = train_each_loss(
-                *(base, rows.by_document(), theorem, rates, theory.steps),
+                *(base, rows.by_document(), theorem, rates, decays, theory.seeds),
+                steps=theory.steps,
                 trained=[theorem.trained],
-                decays=decays,
-                seeds=theory.seeds,
-                device=device,
+                execution=execution,
             )
-            for table, matrices in ((solved, optimal), (runs, trained)):
+            for table, matrices in ((best, optimal), (runs, trained)):
                 table["gap"] = optima.gap(words, matrices)
                 table["theory"] = np.where(table["loss"] == "squared", expected, math.nan)
                 parts.append(table.assign(masked=masked, parameter=name))
@@ -77,8 +72,8 @@ def all_components(
     base: blocks.SyntheticTraining, block: blocks.ComponentSettings, device: str = "cpu"
 ) -> dict[str, np.ndarray]:
     """Heat maps of E with everything trained."""
-    rows = draw(base.model, block.documents, block.N, "components", tau=block.tau)
-    runs, matrices = train_each_loss(base, rows, E, block.rates, block.steps, device=device)
+    rows, how = draw(base.model, block, "components", block.tau), {"execution": Execution(device)}
+    runs, matrices = train_each_loss(base, rows, E, block.rates, steps=block.steps, **how)
     return heat_maps("E", runs, matrices)
 
 
@@ -87,38 +82,32 @@ def train_each_loss(
     rows: CountRows,
     theorem: Theorem,
     rates: blocks.LearningRates,
-    steps: int,
-    *,
-    trained: Sequence[str] | None = None,
     decays: Sequence[float] = (0.0,),
     seeds: int = 1,
-    device: str,
+    **how: Any,
 ) -> tuple[pd.DataFrame, np.ndarray]:
-    """Runs of each loss, decayed for squared loss alone, and their matrices, [runs, D, D]."""
+    """Runs of each loss, decayed for squared loss alone, and their matrices, [runs, D, D].
+
+    `how` are arguments of `train_runs`. A run that diverged has NaN.
+    """
     tables, matrices = [], []
     for loss, rate_of in rates.items():
-        grid = itertools.product(
-            rate_of.items(), decays if loss == "squared" else [0.0], range(seeds)
-        )
+        decayed = decays if loss == "squared" else [0.0]
+        grid = itertools.product(rate_of.items(), decayed, range(seeds))
         runs = [Run(seed, *rate, decay) for rate, decay, seed in grid]
-        done = train_runs(
-            *(base, rows, runs, theorem.embedding, loss, steps, theorem.observe),
-            trained=trained,
-            execution=Execution(device),
-        )
-        table = pd.DataFrame(runs)[["optimizer", "weight_decay", "seed"]]
-        tables.append(table.assign(loss=loss, diverged_at=done.diverged_at.numpy()))
-        matrices.append(done.observed["matrix"][-1].numpy())
+        kind = {"embedding": theorem.embedding, "loss": loss, "observe": theorem.observe}
+        done = train_runs(base, rows, runs, **kind, **how)
+        ends = done.observed["matrix"][-1]
+        ends[done.diverged_at >= 0] = math.nan
+        matrices.append(ends.numpy())
+        tables.append(pd.DataFrame(runs)[["optimizer", "weight_decay", "seed"]].assign(loss=loss))
     return pd.concat(tables, ignore_index=True), np.concatenate(matrices)
 
 
 def heat_maps(name: str, runs: pd.DataFrame, matrices: np.ndarray) -> dict[str, np.ndarray]:
-    """The first seed's matrices without weight decay, by `name/loss/optimizer`; NaN: diverged."""
+    """The first seed's matrices without weight decay, by `name/loss/optimizer`."""
     shown = runs[(runs["seed"] == 0) & (runs["weight_decay"] == 0)]
-    return {
-        f"{name}/{run.loss}/{run.optimizer}": np.where(run.diverged_at < 0, matrices[place], np.nan)
-        for place, run in shown.iterrows()
-    }
+    return {f"{name}/{run.loss}/{run.optimizer}": matrices[run.Index] for run in shown.itertuples()}
 
 
 def gap_grid(words: blocks.TopicModelSettings, grid: blocks.GapGridSettings) -> pd.DataFrame:
@@ -141,8 +130,7 @@ def gap_grid(words: blocks.TopicModelSettings, grid: blocks.GapGridSettings) -> 
         setting["theory"] = theory = optima.theory_gap(model)
         setting["off"] = abs(optima.gap_at_length(model, tau, grid.N[0]) - theory)
         for seed in range(grid.seeds):
-            rows = draw(model, grid.documents, grid.N, "gap grid", tau=tau, seed=seed)
-            moments = optima.moments(rows)
+            moments = optima.moments(draw(model, grid, "gap grid", tau, seed=seed))
             optimal = {"W_V": optima.ridge_value(moments, 0.0)}
             optimal["E"] = optima.ridge_embedding(moments, 0.0, model.T)
             for parameter, matrix in optimal.items():

@@ -18,16 +18,10 @@ OTHER_BARS = (80, 85, 95)  # percent at which W_V might count as done, instead o
 GROWS = 1.1  # a norm that never reaches so many times its start has no stage of its own
 
 
-def over_runs(
-    values: Sequence[float], diverged_at: Sequence[int] | int = -1, least=-math.inf, most=math.inf
-) -> dict:
-    """The mean over the runs that went through, as a row; by definition from least to most.
-
-    A run without a value has NaN; `diverged_at` is -1 of a run that went through.
-    """
+def over_runs(values: Sequence[float], least=-math.inf, most=math.inf) -> dict:
+    """The mean over the runs that have a value, by definition from least to most, as a row."""
     values = np.asarray(values, dtype=float)
-    lost = np.isnan(values) | (np.broadcast_to(diverged_at, values.shape) >= 0)
-    return estimated(mean(values[~lost], least, most))
+    return estimated(mean(values[~np.isnan(values)], least, most))
 
 
 def estimated(estimate: Mapping) -> dict:
@@ -123,7 +117,7 @@ def stage_rows(
             theirs = published[f"{name}_median"] if one.pictured else math.nan
             row = estimated(median(runs[name].dropna().to_numpy()))
             yield keys | {"quantity": f"{name}_median", "published": theirs} | row
-        row = over_runs(runs["value_share_at_t_KQ"], -1, 0.0, 1.0)
+        row = over_runs(runs["value_share_at_t_KQ"], 0.0, 1.0)
         yield keys | {"quantity": "value_share_at_t_KQ"} | row
         first_half = whole[whole["step"] <= block.steps // 2]
         orders = {"in_order": runs, "in_order_by_half": stage_times(first_half)}

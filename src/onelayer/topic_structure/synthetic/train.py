@@ -186,11 +186,7 @@ def two_stages(
     parts = []
     for (embedding, loss, attended), group in itertools.groupby(planned, model_of):
         trainings, runs = zip(*group, strict=True)
-        rows = draw(
-            *(base.model, block.documents, block.N, "two stages"),
-            concentration=block.concentration,
-            masked_attended=attended,
-        )
+        rows = draw(base.model, block, "two stages", masked_attended=attended)
         trained = train_runs(
             *(base, rows, runs, embedding, loss, block.steps),
             lambda p: {name: p[name].flatten(1).norm(dim=1) for name in NORMS},
