@@ -11,7 +11,7 @@ from onelayer.evidence.figures import DIVERGING, MIDDLE, SEQUENTIAL, plt
 from onelayer.evidence.tables import tidy
 from onelayer.job import job
 from onelayer.settings.topic_structure_synthetic import AttentionTableSettings
-from onelayer.topic_structure.synthetic.data import PAIR_CLASSES, SPECIAL, START
+from onelayer.topic_structure.synthetic.data import PAIR_CLASSES, SPECIAL
 from onelayer.topic_structure.synthetic.summary import over_runs, readable
 
 KEYS = ["variant", "accounting", "optimizer", "learning_rate", "budget", "until"]
@@ -59,32 +59,27 @@ def attention_rows(
 
 def for_readers(table: pd.DataFrame) -> pd.DataFrame:
     """The published table's shape: a row per training; of each quantity ours and the paper's."""
-    shown = []
-    texts = readable(table[~table["quantity"].str.endswith("_std")])
-    for key, part in texts.groupby(KEYS, sort=False):
-        row = dict(zip(KEYS, key, strict=True))
-        for cells in part.to_dict("records"):
-            row[f"{cells['quantity']} [95%]"] = cells["value [95%]"]
-            row[f"{cells['quantity']} published"] = cells["published"]
-        shown.append(row | part[["n", "state"]].iloc[-1].to_dict())
-    return pd.DataFrame(shown)
+    texts = readable(table).set_index(KEYS)
+    shown = pd.DataFrame(index=texts.index.unique())
+    for quantity in (*PAIR_CLASSES, RATIO):
+        part = texts[texts["quantity"] == quantity]
+        shown[f"{quantity} [95%]"] = part["value [95%]"]
+        shown[f"{quantity} published"] = part["published"]
+    return shown.join(part[["n", "state"]]).reset_index()
 
 
 def draw_heat_maps(matrices: Mapping[str, Mapping[str, np.ndarray]], v: int) -> plt.Figure:
     """W_K^T W_Q between words, and attention on one document over uniform, a row per variant."""
     shown = [n for n in matrices if n in ("one_hot", "frozen_value")] or list(matrices)[:1]
-    figure, axes = plt.subplots(
-        len(shown), 2, squeeze=False, figsize=(MIDDLE, 2.1 * len(shown) + 1)
-    )
+    size = MIDDLE, 2.1 * len(shown) + 1
+    figure, axes = plt.subplots(len(shown), 2, squeeze=False, figsize=size)
     for (left, right), name in zip(axes, shown, strict=True):
         kept = matrices[name]
         words = kept["weights"][SPECIAL:, SPECIAL:]
         bound = float(np.quantile(np.abs(words), 0.995)) or 1.0
         left.imshow(words, cmap=DIVERGING, vmin=-bound, vmax=bound, interpolation="nearest")
-        framed = kept["document"] == START
-        tokens = np.sort(kept["document"][~framed])
-        keys = np.append(tokens, kept["document"][framed])
-        shares = softmax(kept["S"][np.ix_(tokens, keys)], axis=1)[:, : len(tokens)] * len(keys)
+        tokens = np.sort(kept["document"])  # START, if there is one, comes before all words
+        shares = softmax(kept["S"][np.ix_(tokens, tokens)], axis=1) * len(tokens)
         image = right.imshow(shares, SEQUENTIAL, LogNorm(0.1, 10), interpolation="nearest")
         for edge in np.flatnonzero(np.diff((tokens - SPECIAL) // v)) + 0.5:
             right.axhline(edge, color="white", linewidth=0.6)

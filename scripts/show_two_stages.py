@@ -37,9 +37,7 @@ NOTES = [
 ]
 
 
-def draw_two_stages(
-    norms: pd.DataFrame, block: TwoStageSettings, published: pd.Series
-) -> plt.Figure:
+def draw_stages(norms: pd.DataFrame, block: TwoStageSettings, published: pd.Series) -> plt.Figure:
     """Norms against step, a panel per setting; below, the maps over learning rate and noise."""
     settings = [one for one in block.trainings if not one.is_map]
     maps = [one for one in block.trainings if one.is_map]
@@ -53,8 +51,7 @@ def draw_two_stages(
         in_order += times["in_order"].mean() > 0.5
         draw_norms(axis, of_setting, times)
         if one.pictured:
-            where = published["t_V_median"]
-            axis.axvline(where, color="0.3", linestyle=":", label="paper: stage 2")
+            axis.axvline(published["t_V_median"], color="0.3", ls=":", label="paper: stage 2")
     each = (zip(*axis.get_legend_handles_labels(), strict=True) for axis in top.axes)
     named = {label: line for pairs in each for line, label in pairs}
     top.legend(named.values(), named.keys(), loc="outside upper center", ncols=2)
@@ -64,8 +61,7 @@ def draw_two_stages(
         draw_map(axis, stage_times(norms[norms["name"] == one.name]))
     bottom.supylabel("initial noise")
     bottom.supxlabel(f"learning rate\n{CELLS}")
-    title = f"$t_V \\leq t_{{KQ}}$ in most runs: {in_order} of {len(settings)} settings"
-    figure.suptitle(title)
+    figure.suptitle(f"$t_V \\leq t_{{KQ}}$ in most runs: {in_order} of {len(settings)} settings")
     return figure
 
 
@@ -122,4 +118,4 @@ with job(snakemake) as step:
     table = tidy(list(stage_rows(norms, block, published)), KEYS)
     title = "Topic structure, synthetic: the two stages of training"
     step.save_table(table, title=title, shown=readable(table), notes=NOTES)
-    step.save_figure(draw_two_stages(norms, block, published))
+    step.save_figure(draw_stages(norms, block, published))

@@ -75,12 +75,6 @@ class Checkpoint:
             self.write(state, steps)
 
 
-def under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Tensors whose names begin with `prefix/`, without it."""
-    start = f"{prefix}/"
-    return {name.removeprefix(start): t for name, t in tensors.items() if name.startswith(start)}
-
-
 @dataclass(frozen=True)
 class Execution:
     """What every training takes beside its settings; decides no number but by the device."""

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from onelayer.ensemble.execution import Execution, under
+from onelayer.ensemble.execution import Execution
 from onelayer.ensemble.optimizers import Optimizer, Updater
 
 log = logging.getLogger("onelayer")
@@ -71,7 +71,9 @@ def train(
     if kept:
         for name, tensor in run.state().items():
             tensor.copy_(kept[name])
-        run.observed = {n: list(t.unbind()) for n, t in under("observed", kept).items()}
+        for name, tensor in kept.items():
+            if name.startswith("observed/"):
+                run.observed[name.removeprefix("observed/")] = list(tensor.unbind())
         log.info("going on from step %d", first)
     # Numbers below 1e-38 count as 0: a softmax that is nearly one-hot is full of them, slowly.
     before = bool(torch.tensor(1e-39) * 2 == 0)  # torch does not say, but its arithmetic does

@@ -89,36 +89,36 @@ def topic_attention(
     weights = data.topic_weights(rng, words.T, block.evaluated_documents, None, block.concentration)
     fresh = data.draw_documents(rng, words.v, weights, block.N, not attended)
     kept = {"document": fresh[0, : block.evaluated_tokens]}
-    table_only, released = [], []  # the first seeds go on to the released budget
+    longer = block.released_seeds if variant.released else {}
+    runs_until = {"released": [], "table": []}  # the first seeds go on to the released budget
     for optimizer, rates in sorted(variant.rates.items()):
-        longer = block.released_seeds.get(optimizer, 0) if variant.released else 0
         for rate, seed in itertools.product(rates, range(block.seeds[optimizer])):
-            (released if seed < longer else table_only).append(Run(seed, optimizer, rate))
-    released_steps = block.released_epochs * (block.documents // base.batch)
-    budgets = {"table": block.steps, "released": released_steps}
+            last = "released" if seed < longer.get(optimizer, 0) else "table"
+            runs_until[last].append(Run(seed, optimizer, rate))
+    released = block.released_epochs * (block.documents // base.batch)
     parts = []
-    for runs, names in ((released, ["table", "released"]), (table_only, ["table"])):
+    for last, runs in runs_until.items():
         if not runs:
             continue
-        last = max(budgets[name] for name in names)
+        budgets = {"table": block.steps} | ({"released": released} if last == "released" else {})
+        steps = max(budgets.values())
         ended = train_runs(
-            *(base, rows, runs, embedding, variant.loss, last),
+            *(base, rows, runs, embedding, variant.loss, steps),
             lambda p: {"S": attention_logits(p, embedding), "weights": p["W_K"].mT @ p["W_Q"]},
-            [budgets[name] for name in names],
+            budgets.values(),
             trained=[name for name in PARAMETERS[embedding] if name not in fixed],
             fixed=fixed,
-            execution=execution.part(last),
+            execution=execution.part(steps),
         )
         logits = ended.observed["S"].double().numpy()
         table = pd.DataFrame(runs)[["optimizer", "learning_rate", "seed"]]
         table = table.assign(variant=variant.name, diverged_at=ended.diverged_at.numpy())
-        for budget in names:
-            S = logits[ended.observed_at.index(budgets[budget])]
+        for budget, step in budgets.items():
+            S = logits[ended.observed_at.index(step)]
             for accounting, topics in accountings(words).items():
-                part = table.assign(budget=budget, step=budgets[budget], accounting=accounting)
+                part = table.assign(budget=budget, step=step, accounting=accounting)
                 part[PAIR_CLASSES] = pair_averages(S, fresh, topics, block.evaluated_tokens)
                 parts.append(part)
         at = ended.observed_at.index(block.steps)
-        first = {"S": logits[at, 0], "weights": ended.observed["weights"][at, 0].numpy()}
-        kept = first | kept
+        kept = {"S": logits[at, 0], "weights": ended.observed["weights"][at, 0].numpy()} | kept
     return pd.concat(parts, ignore_index=True), kept

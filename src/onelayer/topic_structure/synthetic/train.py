@@ -184,14 +184,14 @@ def two_stages(
 
     planned.sort(key=lambda item: (*model_of(item), item[1].optimizer))
     parts = []
-    for (embedding, loss, attended), group in itertools.groupby(planned, model_of):
-        trainings, runs = zip(*group, strict=True)
+    for model, group in itertools.groupby(planned, model_of):
+        (embedding, loss, attended), (trainings, runs) = model, zip(*group, strict=True)
         rows = draw(base.model, block, "two stages", masked_attended=attended)
         trained = train_runs(
             *(base, rows, runs, embedding, loss, block.steps),
             lambda p: {name: p[name].flatten(1).norm(dim=1) for name in NORMS},
             range(block.steps + 1),
-            execution=execution.part(f"{embedding}-{loss}-{attended:d}", model_of((trainings[0],))),
+            execution=execution.part("-".join(map(str, model))),
         )
         table = pd.DataFrame(runs)[["learning_rate", "noise", "seed"]]
         table.insert(0, "name", [one.name for one in trainings])
@@ -205,5 +205,5 @@ def two_stages(
             part[name] = part[name].where(went_on)
         parts.append(part)
     names = [one.name for one in block.trainings]
-    norms = pd.concat(parts)
-    return norms.sort_values("name", key=lambda name: name.map(names.index), kind="stable")
+    in_order = {"key": lambda name: name.map(names.index), "kind": "stable"}
+    return pd.concat(parts).sort_values("name", **in_order)
