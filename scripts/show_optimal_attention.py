@@ -24,7 +24,8 @@ NOTES = [
     "least_growth: the least mean difference of the ratio from one tau to the next. least_alpha: "
     "the least alpha of all documents, T and tau > 1.",
     "Theorem: the ratio lies in (lambda_1 tau, lambda_2 T). It names no constants: lambda_1 and "
-    "lambda_2 are the tightest that hold every point, of all tau and of those above 1.",
+    "lambda_2 are the tightest that hold every point, of all tau and of those above 1. "
+    "exponent_of_tau: of the ratio as a power of tau above 1.",
 ]
 
 
@@ -44,12 +45,16 @@ def ratio_rows(ratios: pd.DataFrame) -> Iterator[dict]:
     over_T = ratios[ratios["documents"] == "over T"]
     least = extreme(ratios[ratios["tau"] > 1], ["documents", *POINT], "alpha", 1)
     yield dict.fromkeys(KEYS, "all") | {"quantity": "least_alpha"} | least
-    keys = {"documents": "over T", "T": "all"}
-    for taus, points in (("all", over_T), ("above 1", over_T[over_T["tau"] > 1])):
+    several, keys = over_T[over_T["tau"] > 1], {"documents": "over T", "T": "all", "tau": "all"}
+    for taus, points in (("all", over_T), ("above 1", several)):
         for quantity, over, side in (("lambda_1", "tau", 1), ("lambda_2", "T", -1)):
             scaled = points.assign(value=points["ratio"] / points[over])
             row = extreme(scaled, POINT, "value", side)
             yield keys | {"tau": taus, "quantity": quantity} | row
+    for T, points in several.groupby("T", sort=False):
+        logs = np.log(points.pivot(index="tau", columns="seed", values="ratio"))
+        slopes = np.polyfit(np.log(logs.index.to_numpy(float)), logs, 1)[0]
+        yield keys | {"T": str(T), "quantity": "exponent_of_tau"} | over_runs(slopes)
 
 
 def draw_ratios(ratios: pd.DataFrame) -> plt.Figure:
