@@ -134,8 +134,8 @@ class _Run:
         if observe_at and not 0 <= observe_at[0] <= observe_at[-1] <= steps:
             raise ValueError(f"observe_at: must lie in 0 .. {steps}, found {observe_at}")
         copies = {name: tensor.detach().clone() for name, tensor in ensemble.parameters.items()}
-        of_loss = ensemble.gradients is None
-        self.parameters = {name: copy.requires_grad_(of_loss) for name, copy in copies.items()}
+        autograd = ensemble.gradients is None
+        self.parameters = {name: copy.requires_grad_(autograd) for name, copy in copies.items()}
         self.values = {name: tensor.detach() for name, tensor in self.parameters.items()}
         self.updater = Updater(ensemble.optimizer, self.values)
         runs, device = self.updater.runs, self.updater.device
@@ -155,8 +155,8 @@ class _Run:
             if loss.shape != self.diverged_at.shape:
                 raise ValueError(f"loss: needs a number for each run; found {list(loss.shape)}")
             # The sum keeps runs apart: the derivative of each loss with respect to its own run.
-            of_all = torch.autograd.grad(loss.sum(), list(self.parameters.values()))
-            loss, gradients = loss.detach(), dict(zip(self.parameters, of_all, strict=True))
+            slopes = torch.autograd.grad(loss.sum(), list(self.parameters.values()))
+            loss, gradients = loss.detach(), dict(zip(self.parameters, slopes, strict=True))
         alive, finite = self.diverged_at < 0, torch.isfinite(loss)
         for gradient in gradients.values():
             # A sum of finite numbers is finite, short of numbers that are lost anyway.
