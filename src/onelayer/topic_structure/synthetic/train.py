@@ -18,12 +18,7 @@ from torch.nn.utils.rnn import pad_sequence
 from onelayer.ensemble import Ensemble, Optimizer, RunRandom, Trained, train_in_chunks
 from onelayer.ensemble.execution import Execution, to_device
 from onelayer.seeds import generator
-from onelayer.settings.topic_structure_synthetic import (
-    EmbeddingKind,
-    LossKind,
-    SyntheticTraining,
-    TwoStageSettings,
-)
+from onelayer.settings import topic_structure_synthetic as blocks
 from onelayer.topic_structure.synthetic.data import CountRows, draw
 from onelayer.topic_structure.synthetic.model import PARAMETERS, Batch, losses
 
@@ -36,7 +31,7 @@ def _order(documents: int, seed: int, epoch: int) -> np.ndarray:
 
 
 def initial_parameters(
-    random: RunRandom, embedding: EmbeddingKind, D: int, noise=None, dtype=torch.float32
+    random: RunRandom, embedding: blocks.EmbeddingKind, D: int, noise=None, dtype=torch.float32
 ) -> dict[str, Tensor]:
     """Initial values of all parameters, [runs, ...].
 
@@ -124,11 +119,11 @@ class Run:
 
 
 def train_runs(
-    base: SyntheticTraining,
+    base: blocks.SyntheticTraining,
     rows: CountRows,
     runs: Sequence[Run],
-    embedding: EmbeddingKind,
-    loss: LossKind,
+    embedding: blocks.EmbeddingKind,
+    loss: blocks.LossKind,
     steps: int,
     observe: Callable[[dict[str, Tensor]], dict[str, Tensor]],
     observe_at: Iterable[int] = (),
@@ -167,7 +162,7 @@ def train_runs(
 
 
 def two_stages(
-    base: SyntheticTraining, block: TwoStageSettings, execution=Execution()
+    base: blocks.SyntheticTraining, block: blocks.TwoStageSettings, execution=Execution()
 ) -> pd.DataFrame:
     """'Observation: two-stage optimization process': norms after every update from near zero on.
 
