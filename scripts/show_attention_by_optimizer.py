@@ -8,16 +8,15 @@ from matplotlib.colors import LogNorm
 from scipy.special import softmax
 
 from onelayer.evidence.figures import DIVERGING, MIDDLE, SEQUENTIAL, plt
-from onelayer.evidence.tables import interval, number, tidy
+from onelayer.evidence.tables import tidy
 from onelayer.job import job
 from onelayer.settings.topic_structure_synthetic import AttentionTableSettings
-from onelayer.topic_structure.synthetic.data import PAIR_CLASSES, SPECIAL, START
-from onelayer.topic_structure.synthetic.summary import over_runs
+from onelayer.topic_structure.synthetic.data import PAIR_CLASSES, SPECIAL
+from onelayer.topic_structure.synthetic.summary import over_runs, readable
 
 KEYS = ["variant", "accounting", "optimizer", "learning_rate", "budget", "until"]
 RATIO = "topic_to_different_ratio"
 UNMOVED = 0.01  # all weights this close to uniform attention, as a share of it: stood still
-OPTIMIZERS = {"adam": "Adam", "sgd": "SGD"}
 NOTES = [
     "Mean attention weight from one position to another over all ordered pairs of positions that "
     "hold words, each with itself too, on fresh unmasked documents, all cut to as many tokens, as "
@@ -29,11 +28,11 @@ NOTES = [
     "shifted: the authors' code looks topics up by id where it should by word, which shifts them "
     "by four words. It also draws masks once, and never reads the seed of its settings.",
     f"not reached: a run has all averages within {UNMOVED:.0%} of uniform attention. Runs that "
-    "diverged are left out.",
+    "diverged are left out. Deviations over runs are in the CSV (`_std`).",
 ]
 
 
-def rows_of(
+def attention_rows(
     averages: pd.DataFrame, block: AttentionTableSettings, published: pd.DataFrame
 ) -> Iterator[dict]:
     """Average attention by pair class, its deviation over runs, and same / different topic."""
@@ -59,38 +58,28 @@ def rows_of(
 
 
 def for_readers(table: pd.DataFrame) -> pd.DataFrame:
-    """The published table's shape, a block per variant and accounting."""
-    shown = []
-    for key, part in table.groupby(KEYS, sort=False):
-        by = part.set_index("quantity")
-        row = {"trained": key[0].replace("_", " "), "topic ids": key[1]}
-        row |= {"optimiser": f"{OPTIMIZERS[key[2]]} {key[3]:g}", "until": key[5]}
-        for name in PAIR_CLASSES:
-            for column, label in (("value", " (± std)"), ("published", ", paper")):
-                mean, std = (number(by.loc[of, column], 5) for of in (name, f"{name}_std"))
-                row[f"{name.replace('_', ' ')}{label}"] = f"{mean} ± {std}".removesuffix(" ± –")
-        ratio = by.loc[RATIO]
-        row["topic / different [95%]"] = interval(*ratio[["value", "low", "high"]])
-        row |= {"paper": number(ratio["published"]), "runs": number(ratio["n"], 0)}
-        shown.append(row | {"state": ratio["state"]})
-    return pd.DataFrame(shown)
+    """The published table's shape: a row per training; of each quantity ours and the paper's."""
+    texts = readable(table).set_index(KEYS)
+    shown = pd.DataFrame(index=texts.index.unique())
+    for quantity in (*PAIR_CLASSES, RATIO):
+        part = texts[texts["quantity"] == quantity]
+        shown[f"{quantity} [95%]"] = part["value [95%]"]
+        shown[f"{quantity} published"] = part["published"]
+    return shown.join(part[["n", "state"]]).reset_index()
 
 
-def draw(matrices: Mapping[str, Mapping[str, np.ndarray]], v: int) -> plt.Figure:
+def draw_heat_maps(matrices: Mapping[str, Mapping[str, np.ndarray]], v: int) -> plt.Figure:
     """W_K^T W_Q between words, and attention on one document over uniform, a row per variant."""
     shown = [n for n in matrices if n in ("one_hot", "frozen_value")] or list(matrices)[:1]
-    figure, axes = plt.subplots(
-        len(shown), 2, squeeze=False, figsize=(MIDDLE, 2.1 * len(shown) + 1)
-    )
+    size = MIDDLE, 2.1 * len(shown) + 1
+    figure, axes = plt.subplots(len(shown), 2, squeeze=False, figsize=size)
     for (left, right), name in zip(axes, shown, strict=True):
-        of = matrices[name]
-        words = of["weights"][SPECIAL:, SPECIAL:]
+        kept = matrices[name]
+        words = kept["weights"][SPECIAL:, SPECIAL:]
         bound = float(np.quantile(np.abs(words), 0.995)) or 1.0
         left.imshow(words, cmap=DIVERGING, vmin=-bound, vmax=bound, interpolation="nearest")
-        framed = of["document"] == START
-        tokens = np.sort(of["document"][~framed])
-        keys = np.append(tokens, of["document"][framed])
-        shares = softmax(of["S"][np.ix_(tokens, keys)], axis=1)[:, : len(tokens)] * len(keys)
+        tokens = np.sort(kept["document"])  # START, if there is one, comes before all words
+        shares = softmax(kept["S"][np.ix_(tokens, tokens)], axis=1) * len(tokens)
         image = right.imshow(shares, SEQUENTIAL, LogNorm(0.1, 10), interpolation="nearest")
         for edge in np.flatnonzero(np.diff((tokens - SPECIAL) // v)) + 0.5:
             right.axhline(edge, color="white", linewidth=0.6)
@@ -108,8 +97,8 @@ with job(snakemake) as step:
     settings = dict(step.settings)
     v, block = settings.pop("v"), AttentionTableSettings(**settings)
     averages = pd.concat([pd.read_parquet(file) for file in snakemake.input.averages])
-    table = tidy(list(rows_of(averages, block, pd.read_csv(step.given("published")))), KEYS)
+    table = tidy(list(attention_rows(averages, block, pd.read_csv(step.given("published")))), KEYS)
     title = "Topic structure, synthetic: average attention by optimiser and learning rate"
     step.save_table(table, title=title, shown=for_readers(table), notes=NOTES)
     files = zip(block.variants, snakemake.input.matrices, strict=True)
-    step.save_figure(draw({variant.name: np.load(file) for variant, file in files}, v))
+    step.save_figure(draw_heat_maps({variant.name: np.load(file) for variant, file in files}, v))

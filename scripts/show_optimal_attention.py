@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 
 from onelayer.evidence.figures import COLUMN, MARKERS, PALETTE, despine, plt
-from onelayer.evidence.tables import interval, tidy
+from onelayer.evidence.tables import tidy
 from onelayer.job import job
 from onelayer.topic_structure.synthetic import optima
-from onelayer.topic_structure.synthetic.summary import extreme, over_runs
+from onelayer.topic_structure.synthetic.summary import extreme, over_runs, readable
 
 KEYS = ["documents", "T", "tau"]
 POINT = ["T", "tau"]
@@ -48,8 +48,8 @@ def ratio_rows(ratios: pd.DataFrame) -> Iterator[dict]:
     several, keys = over_T[over_T["tau"] > 1], {"documents": "over T", "T": "all", "tau": "all"}
     for taus, points in (("all", over_T), ("above 1", several)):
         for quantity, over, side in (("lambda_1", "tau", 1), ("lambda_2", "T", -1)):
-            of = points.assign(value=points["ratio"] / points[over])
-            row = extreme(of, POINT, "value", side)
+            scaled = points.assign(value=points["ratio"] / points[over])
+            row = extreme(scaled, POINT, "value", side)
             yield keys | {"tau": taus, "quantity": quantity} | row
     for T, points in several.groupby("T", sort=False):
         logs = np.log(points.pivot(index="tau", columns="seed", values="ratio"))
@@ -57,18 +57,7 @@ def ratio_rows(ratios: pd.DataFrame) -> Iterator[dict]:
         yield keys | {"T": str(T), "quantity": "exponent_of_tau"} | over_runs(slopes)
 
 
-def for_readers(table: pd.DataFrame) -> pd.DataFrame:
-    """A row per T and tau: short and long documents, and those over T."""
-    ratio, beta = (table[table["quantity"] == name] for name in ("ratio", "beta"))
-    numbers = zip(ratio["value"], ratio["low"], ratio["high"], strict=True)
-    edges = beta["state"].map(lambda state: f", beta {state}" if state else "")
-    text = [f"{interval(*n)}{edge}" for n, edge in zip(numbers, edges, strict=True)]
-    shown = ratio.assign(text=text).astype({"T": int, "tau": int})
-    shown = shown.pivot(index=POINT, columns="documents", values="text")
-    return shown.fillna("–").add_suffix(" [95%]").reset_index().astype(str)
-
-
-def draw(ratios: pd.DataFrame) -> plt.Figure:
+def draw_ratios(ratios: pd.DataFrame) -> plt.Figure:
     """The ratio against tau in short and long documents, with the theorem's band fitted."""
     figure, axis = plt.subplots(figsize=(COLUMN, 3.4))
     by_tau = ratios[ratios["documents"] != "over T"]
@@ -78,9 +67,9 @@ def draw(ratios: pd.DataFrame) -> plt.Figure:
     band = f"theorem, fitted:\n{below:.2f} τ to {most / T:.2f} T"
     axis.fill_between(taus, below * taus, most, color="0.9", linewidth=0, label=band)
     for place, (kind, part) in enumerate(by_tau.groupby("documents", sort=False)):
-        of = part.groupby("tau")["ratio"].agg(["mean", "std"]).fillna(0)
+        draws = part.groupby("tau")["ratio"].agg(["mean", "std"]).fillna(0)
         style = {"marker": MARKERS[place], "color": PALETTE[place], "capsize": 3}
-        axis.errorbar(of.index, of["mean"], of["std"], label=f"{kind} documents", **style)
+        axis.errorbar(draws.index, draws["mean"], draws["std"], label=f"{kind} documents", **style)
     axis.axhline(1, color="0.5", linewidth=0.8, zorder=0)
     axis.set(ylim=(0, None), ylabel="weight of same / different topic")
     axis.set(xticks=taus, xlabel=f"topics in a document, τ, of T = {T}")
@@ -94,5 +83,5 @@ with job(snakemake) as step:
     ratios = pd.read_parquet(snakemake.input.ratios)
     table = tidy(list(ratio_rows(ratios)), KEYS)
     title = "Topic structure, synthetic: optimal attention of stage 2 against tau and T"
-    step.save_table(table, title=title, shown=for_readers(table), notes=NOTES)
-    step.save_figure(draw(ratios))
+    step.save_table(table, title=title, shown=readable(table), notes=NOTES)
+    step.save_figure(draw_ratios(ratios))

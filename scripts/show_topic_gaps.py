@@ -8,11 +8,11 @@ import pandas as pd
 
 from onelayer.evidence.figures import DIVERGING, MIDDLE, plt
 from onelayer.evidence.intervals import mean
-from onelayer.evidence.tables import interval, number, tidy
+from onelayer.evidence.tables import tidy
 from onelayer.job import job
 from onelayer.settings.topic_structure_synthetic import TopicModelSettings
 from onelayer.topic_structure.synthetic.data import SPECIAL
-from onelayer.topic_structure.synthetic.summary import one_of_several, over_runs
+from onelayer.topic_structure.synthetic.summary import one_of_several, over_runs, readable
 
 KEYS = ["parameter", "masked", "loss", "optimizer", "weight_decay", "setting"]
 OF_GRID = {"masked": "attended", "loss": "squared", "optimizer": "optimum", "weight_decay": 0.0}
@@ -22,7 +22,9 @@ MATRICES = {"E": "$E = W_E^{\\top} W_E$,\nall trained", "W_V": "$W_V$,\ntrained 
 NOTES = [
     "Gap: mean over same-topic pairs of words, each word with itself too, minus mean over pairs of "
     "different topics. E = W_E^T W_E, with W_V = I and a tied decoder.",
-    "optimum: not trained; that of W_V in closed form, that of E by L-BFGS.",
+    "optimum: no training, but the minimum of the loss; that of W_V in closed form, that of E by "
+    "L-BFGS. adam, sgd: trained.",
+    "gap_to_theory_ratio: the gap as a share of the theorem's; the theorem says 1.",
     "Theorem: 1 / (v (1 - (1 - p_c) p_m)), for squared loss summed over the vocabulary, uniform "
     "attention, masked positions attended to, infinitely long documents, weight decay towards 0.",
     "The authors' code hides masked positions from attention. The gap is then (n + 2) / (n v), "
@@ -38,14 +40,19 @@ def gap_rows(gaps: pd.DataFrame, setting: str) -> Iterator[dict]:
     """The gap of trained and optimal matrices; the theorems are about squared loss undecayed."""
     for key, runs in gaps.groupby(KEYS[:-1], sort=False):
         keys = dict(zip(KEYS, [*key, setting], strict=True))
-        theory, diverged_at = float(runs["theory"].iloc[0]), runs["diverged_at"]
-        exact = {"state": ""} if keys["optimizer"] == "optimum" else {}
+        theory = float(runs["theory"].iloc[0])  # NaN where no theorem is about the loss
         named = keys["masked"] == "attended" and keys["weight_decay"] == 0
-        gap = {"quantity": "gap", "published": theory if named else math.nan}
-        yield keys | over_runs(runs["gap"], diverged_at) | exact | gap
-        if not math.isnan(theory):
-            ratio = over_runs(runs["gap"] / theory, diverged_at)
-            yield keys | ratio | exact | {"quantity": "gap_to_theory_ratio"}
+        exact = {"state": ""} if keys["optimizer"] == "optimum" else {}
+        for quantity, unit in {"gap": 1.0, "gap_to_theory_ratio": theory}.items():
+            if not math.isnan(unit):
+                published = {"published": theory / unit if named else math.nan}
+                yield (
+                    keys
+                    | {"quantity": quantity}
+                    | over_runs(runs["gap"] / unit)
+                    | exact
+                    | published
+                )
 
 
 def grid_rows(grid: pd.DataFrame) -> Iterator[dict]:
@@ -62,21 +69,7 @@ def grid_rows(grid: pd.DataFrame) -> Iterator[dict]:
     yield keys | farthest | one_of_several(draws, len(ratios))
 
 
-def for_readers(table: pd.DataFrame) -> pd.DataFrame:
-    """A row per setting; the theorem's value beside it."""
-    # The row after a gap is its ratio to the theorem's, where there is one.
-    ratio = table["value"].where(table["quantity"] == "gap_to_theory_ratio").shift(-1)
-    shown = table[table["quantity"].isin(["gap", "gap_of_setting"])]
-    over = (shown["value"] / shown["published"]).fillna(ratio)
-    texts = shown[KEYS].assign(weight_decay=shown["weight_decay"].map("{:g}".format))
-    texts = texts.replace(LOSSES | OPTIMIZERS).rename(columns=lambda name: name.replace("_", " "))
-    texts["gap [95%]"] = [interval(*gap, 5) for gap in shown[["value", "low", "high"]].to_numpy()]
-    texts["theorem"] = [number(value, 5) for value in shown["published"]]
-    texts["gap / theory"] = [number(value, 4) for value in over]
-    return texts.assign(n=shown["n"].map("{:.0f}".format))
-
-
-def draw(matrices: dict[str, np.ndarray], v: int) -> plt.Figure:
+def draw_heat_maps(matrices: dict[str, np.ndarray], v: int) -> plt.Figure:
     """Heat maps of E and W_V between words, a row each, losses and optimisers across."""
     columns = [(loss, optimizer) for loss in LOSSES for optimizer in OPTIMIZERS]
     figure, axes = plt.subplots(2, len(columns), figsize=(MIDDLE, 4.2))
@@ -114,7 +107,7 @@ with job(snakemake) as step:
     grid["text"] = [text.format(**row) for row in grid.to_dict("records")]
     rows = [*gap_rows(pd.read_parquet(snakemake.input.gaps), setting), *grid_rows(grid)]
     table = tidy(rows, KEYS)
-    title = "Topic structure, synthetic: same-topic minus different-topic gap, uniform attention"
-    step.save_table(table, title=title, shown=for_readers(table), notes=NOTES)
+    title = "Topic structure, synthetic: same-topic minus different-topic gap of W_V and E"
+    step.save_table(table, title=title, shown=readable(table), notes=NOTES)
     with np.load(snakemake.input.matrices) as matrices:
-        step.save_figure(draw(dict(matrices), words.v))
+        step.save_figure(draw_heat_maps(dict(matrices), words.v))

@@ -8,9 +8,10 @@ from onelayer.topic_structure.synthetic.gaps import all_components, gap_grid, un
 from onelayer.topic_structure.synthetic.optima import optimal_ratios
 
 with job(snakemake) as step:
-    of = TopicTheorySettings(**step.settings)
-    gaps, matrices = uniform_attention(of, of.theory, step.device)
-    ratios = optimal_ratios(of, step.progress)
-    step.save(gaps=gaps, grid=gap_grid(of.model, of.gap_grid), ratios=ratios)
-    matrices |= all_components(of, of.components, step.device)
+    settings = TopicTheorySettings(**step.settings)
+    gaps, matrices = uniform_attention(settings, settings.theory, step.device)
+    ratios = optimal_ratios(settings, step.progress)
+    grid = gap_grid(settings.model, settings.gap_grid)
+    step.save(gaps=gaps, grid=grid, ratios=ratios)
+    matrices |= all_components(settings, settings.components, step.device)
     np.savez(step.path("matrices"), **matrices)

@@ -128,13 +128,12 @@ def test_a_training_equals_torchs_own_on_sequences(optimizer) -> None:
             torch.testing.assert_close(ours, own[name].data, rtol=1e-3, atol=1e-5)
 
 
-def test_a_frozen_value_is_that_of_the_loss() -> None:
+def test_a_fixed_value_is_that_of_the_loss() -> None:
     tokens, shown, selected = documents()
     rows = data.count_rows(D, tokens, shown, selected)
     W_V = optima.stage_one_optimum(WORDS, rows)
-    trained = train_runs(
-        BASE, rows, [Run(1, "sgd", 0.1)], "one_hot", "squared", 1, dict, frozen={"W_V": W_V}
-    )
+    how = {"trained": ["W_K", "W_Q"], "fixed": {"W_V": W_V}}
+    trained = train_runs(BASE, rows, [Run(1, "sgd", 0.1)], "one_hot", "squared", 1, dict, **how)
     start = initial_parameters(RunRandom([1]), "one_hot", D)
     p = {name: start[name] for name in ("W_K", "W_Q")}
     p["W_V"] = torch.from_numpy(W_V[None]).float()

@@ -9,8 +9,10 @@ import pytest
 import yaml
 from scipy import stats
 
+from onelayer.evidence.tables import tidy
 from onelayer.settings.topic_structure_synthetic import (
     AttentionTableSettings,
+    DocumentSettings,
     GapGridSettings,
     SyntheticSettings,
     SyntheticTraining,
@@ -22,6 +24,7 @@ from onelayer.topic_structure.synthetic.summary import (
     extreme,
     one_of_several,
     over_runs,
+    readable,
     stage_rows,
     stage_times,
 )
@@ -36,7 +39,7 @@ D = data.SPECIAL + 12
 
 
 def rows_of(words: TopicModelSettings, tau: int, N: tuple, documents: int, attended: bool = True):
-    return data.draw(words, documents, N, "a test", tau=tau, masked_attended=attended)
+    return data.draw(words, DocumentSettings(N=N, documents=documents), "a test", tau, attended)
 
 
 def test_a_document_has_tau_equal_topics_and_nothing_else() -> None:
@@ -146,7 +149,8 @@ def test_the_exact_gap_of_finite_documents_goes_to_the_theorems() -> None:
     off = [abs(gap - theory) / theory for gap in gaps_at]
     assert off[0] > 5 * off[1] > 100 * off[2]
     chosen = WORDS.model_copy(update={"selection": "proportion"})
-    rows = [data.draw(chosen, 500, (100, 100), "a test", tau=5, seed=seed) for seed in range(4)]
+    block = DocumentSettings(N=(100, 100), documents=500)
+    rows = [data.draw(chosen, block, "a test", 5, seed=seed) for seed in range(4)]
     each = [optima.ridge_value(optima.moments(one), 0.0) for one in rows]
     found = np.mean(optima.gap(WORDS, np.stack(each)))
     exact = optima.gap_at_length(chosen, 5, 100)
@@ -162,12 +166,11 @@ def test_the_gap_counts_only_words_and_the_diagonal() -> None:
 
 @pytest.mark.parametrize(("parameter", "rate"), [("W_V", 10.0), ("E", 2.0)])
 def test_trained_gaps_are_the_theorems_within_one_percent(parameter, rate) -> None:
-    rows = data.draw(WORDS, 600, (1000, 1100), "a test", tau=2)
-    embedding, alone, _, observed = gaps.ALONE[parameter]
+    rows = rows_of(WORDS, 2, (1000, 1100), 600)
+    theorem = gaps.THEOREMS[parameter]
     runs = [Run(seed, "sgd", rate) for seed in range(2)]
-    trained = train_runs(
-        BASE, rows.by_document(), runs, embedding, "squared", 150, observed, only=alone
-    )
+    kind = (theorem.embedding, "squared", 150, theorem.observe)
+    trained = train_runs(BASE, rows.by_document(), runs, *kind, trained=[theorem.trained])
     found = optima.gap(WORDS, trained.observed["matrix"][-1].numpy())
     np.testing.assert_allclose(found / optima.theory_gap(WORDS), 1, atol=0.01)
 
@@ -279,6 +282,12 @@ def test_stages_are_read_off_the_norms(W_V, W_K, t_V, t_KQ, in_order) -> None:
     np.testing.assert_equal(row["t_KQ"], t_KQ)  # NaN equals NaN there
 
 
+def test_a_lower_bar_calls_the_value_matrix_done_earlier() -> None:
+    run = history([0.0, 0.5, 0.82, 0.92, 1.0], [0.1, 0.1, 0.2, 0.3, 0.4])  # W_K begins at step 2
+    found = [stage_times(run, bar)[["t_V", "in_order"]].iloc[0].tolist() for bar in (0.8, 0.85)]
+    assert found == [[2, True], [3, False]]
+
+
 def stage_block(settings: list[dict], **changes: object) -> TwoStageSettings:
     known = {"embedding": "one_hot", "loss": "squared", "optimizer": "sgd", "noises": [0.1]}
     panel = {"name": "m", "learning_rates": [0.01, 0.02]}
@@ -330,9 +339,16 @@ def test_one_hot_words_have_two_stages_by_adam_where_masked_words_are_hidden() -
 
 
 def test_a_diverged_run_is_never_averaged() -> None:
-    assert over_runs([1.0, 3.0, 100.0], [-1, -1, 7])["value"] == 2
-    assert over_runs([1.0], [-1])["state"] == "undecided"  # one run has no interval
-    assert over_runs([1.0, 2.0], [3, 4])["state"] == "not reached"
+    assert over_runs([1.0, 3.0, math.nan])["value"] == 2
+    assert over_runs([1.0])["state"] == "undecided"  # one run has no interval
+    assert over_runs([math.nan])["state"] == "not reached"
+
+
+def test_readers_see_every_row_under_its_quantity() -> None:
+    row = {"T": 10.0, "quantity": "ratio", "value": 1.23456, "low": 1.2, "high": 1.3, "n": 5}
+    shown = readable(tidy([row | {"published": 1.0}, row | {"low": math.nan}], ["T"]))
+    assert shown["value [95%]"].tolist() == ["1.235 [1.2, 1.3]", "1.235"]
+    assert shown[["T", "published"]].to_numpy().tolist() == [["10", "1"], ["10", "–"]]
 
 
 def test_the_least_stands_for_all_with_an_interval_as_wide_as_any() -> None:

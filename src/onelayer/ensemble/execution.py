@@ -75,12 +75,6 @@ class Checkpoint:
             self.write(state, steps)
 
 
-def under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Tensors whose names begin with `prefix/`, without it."""
-    start = f"{prefix}/"
-    return {name.removeprefix(start): t for name, t in tensors.items() if name.startswith(start)}
-
-
 @dataclass(frozen=True)
 class Execution:
     """What every training takes beside its settings; decides no number but by the device."""
@@ -91,7 +85,7 @@ class Execution:
 
     def part(self, name: object, identity: object = "") -> "Execution":
         """The same for one of several trainings in a row: a state file of its own."""
-        of = self.checkpoint
-        path = of.path and of.path.with_name(f"{of.path.name}-{name}")
-        part = Checkpoint(path, f"{of.identity} {identity}".strip(), of.seconds)
+        whole = self.checkpoint
+        path = whole.path and whole.path.with_name(f"{whole.path.name}-{name}")
+        part = Checkpoint(path, f"{whole.identity} {identity}".strip(), whole.seconds)
         return replace(self, checkpoint=part)

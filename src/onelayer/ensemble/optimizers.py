@@ -44,9 +44,8 @@ class Updater:
         self.optimizer, self.parameters = optimizer, parameters
         any_parameter = next(iter(parameters.values()))
         self.runs, self.device = len(any_parameter), any_parameter.device
-        self.lr, self.decay = (
-            self._table(n, getattr(optimizer, n)) for n in ("lr", "weight_decay")
-        )
+        self.lr = self._table("lr", optimizer.lr)
+        self.decay = self._table("weight_decay", optimizer.weight_decay)
         kinds = np.broadcast_to(optimizer.kind, self.runs)
         if unknown := sorted(set(kinds) - set(MOMENTS)):
             raise ValueError(f"kind: unknown {', '.join(unknown)}; known: {', '.join(MOMENTS)}")

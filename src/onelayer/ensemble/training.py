@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from onelayer.ensemble.execution import Execution, under
+from onelayer.ensemble.execution import Execution
 from onelayer.ensemble.optimizers import Optimizer, Updater
 
 log = logging.getLogger("onelayer")
@@ -71,7 +71,9 @@ def train(
     if kept:
         for name, tensor in run.state().items():
             tensor.copy_(kept[name])
-        run.observed = {n: list(t.unbind()) for n, t in under("observed", kept).items()}
+        for name, tensor in kept.items():
+            if name.startswith("observed/"):
+                run.observed[name.removeprefix("observed/")] = list(tensor.unbind())
         log.info("going on from step %d", first)
     # Numbers below 1e-38 count as 0: a softmax that is nearly one-hot is full of them, slowly.
     before = bool(torch.tensor(1e-39) * 2 == 0)  # torch does not say, but its arithmetic does
@@ -132,8 +134,8 @@ class _Run:
         if observe_at and not 0 <= observe_at[0] <= observe_at[-1] <= steps:
             raise ValueError(f"observe_at: must lie in 0 .. {steps}, found {observe_at}")
         copies = {name: tensor.detach().clone() for name, tensor in ensemble.parameters.items()}
-        of_loss = ensemble.gradients is None
-        self.parameters = {name: copy.requires_grad_(of_loss) for name, copy in copies.items()}
+        autograd = ensemble.gradients is None
+        self.parameters = {name: copy.requires_grad_(autograd) for name, copy in copies.items()}
         self.values = {name: tensor.detach() for name, tensor in self.parameters.items()}
         self.updater = Updater(ensemble.optimizer, self.values)
         runs, device = self.updater.runs, self.updater.device
@@ -153,8 +155,8 @@ class _Run:
             if loss.shape != self.diverged_at.shape:
                 raise ValueError(f"loss: needs a number for each run; found {list(loss.shape)}")
             # The sum keeps runs apart: the derivative of each loss with respect to its own run.
-            of_all = torch.autograd.grad(loss.sum(), list(self.parameters.values()))
-            loss, gradients = loss.detach(), dict(zip(self.parameters, of_all, strict=True))
+            slopes = torch.autograd.grad(loss.sum(), list(self.parameters.values()))
+            loss, gradients = loss.detach(), dict(zip(self.parameters, slopes, strict=True))
         alive, finite = self.diverged_at < 0, torch.isfinite(loss)
         for gradient in gradients.values():
             # A sum of finite numbers is finite, short of numbers that are lost anyway.

@@ -13,7 +13,7 @@ from onelayer.seeds import generator
 from onelayer.settings import topic_structure_synthetic as blocks
 from onelayer.topic_structure.synthetic import data
 from onelayer.topic_structure.synthetic.data import PAIR_CLASSES
-from onelayer.topic_structure.synthetic.model import attention_logits
+from onelayer.topic_structure.synthetic.model import PARAMETERS, attention_logits
 from onelayer.topic_structure.synthetic.optima import stage_one_optimum
 from onelayer.topic_structure.synthetic.train import Run, train_runs
 
@@ -83,42 +83,42 @@ def topic_attention(
     """
     [variant], words = block.variants, base.model
     embedding, attended = variant.embedding, variant.masked_attended
-    of = {"concentration": block.concentration, "masked_attended": attended}
-    rows = data.draw(words, block.documents, block.N, "attention", **of)
-    frozen = {"W_V": stage_one_optimum(words, rows)} if variant.frozen_value else {}
+    rows = data.draw(words, block, "attention", masked_attended=attended)
+    fixed = {"W_V": stage_one_optimum(words, rows)} if variant.frozen_value else {}
     rng = generator("topic documents", "evaluation")
     weights = data.topic_weights(rng, words.T, block.evaluated_documents, None, block.concentration)
     fresh = data.draw_documents(rng, words.v, weights, block.N, not attended)
-    groups = {True: [], False: []}  # go on to the released budget
+    kept = {"document": fresh[0, : block.evaluated_tokens]}
+    longer = block.released_seeds if variant.released else {}
+    runs_until = {"released": [], "table": []}  # the first seeds go on to the released budget
     for optimizer, rates in sorted(variant.rates.items()):
-        longer = block.released_seeds.get(optimizer, 0) if variant.released else 0
         for rate, seed in itertools.product(rates, range(block.seeds[optimizer])):
-            groups[seed < longer].append(Run(seed, optimizer, rate))
-    parts, kept = [], {"document": fresh[0, : block.evaluated_tokens]}
-    for longer, runs in groups.items():
+            last = "released" if seed < longer.get(optimizer, 0) else "table"
+            runs_until[last].append(Run(seed, optimizer, rate))
+    released = block.released_epochs * (block.documents // base.batch)
+    parts = []
+    for last, runs in runs_until.items():
         if not runs:
             continue
-        looks = {"table": block.steps}
-        if longer:
-            looks["released"] = block.released_epochs * (block.documents // base.batch)
-        last = max(looks.values())
-        trained = train_runs(
-            *(base, rows, runs, embedding, variant.loss, last),
+        budgets = {"table": block.steps} | ({"released": released} if last == "released" else {})
+        steps = max(budgets.values())
+        ended = train_runs(
+            *(base, rows, runs, embedding, variant.loss, steps),
             lambda p: {"S": attention_logits(p, embedding), "weights": p["W_K"].mT @ p["W_Q"]},
-            looks.values(),
-            frozen=frozen,
-            execution=execution.part(last),
+            budgets.values(),
+            trained=[name for name in PARAMETERS[embedding] if name not in fixed],
+            fixed=fixed,
+            execution=execution.part(steps),
         )
-        logits = trained.observed["S"].double().numpy()
-        of_runs = pd.DataFrame(runs)[["optimizer", "learning_rate", "seed"]]
-        of_runs = of_runs.assign(variant=variant.name, diverged_at=trained.diverged_at.numpy())
-        for budget, step in looks.items():
-            S = logits[trained.observed_at.index(step)]
+        logits = ended.observed["S"].double().numpy()
+        table = pd.DataFrame(runs)[["optimizer", "learning_rate", "seed"]]
+        table = table.assign(variant=variant.name, diverged_at=ended.diverged_at.numpy())
+        for budget, step in budgets.items():
+            S = logits[ended.observed_at.index(step)]
             for accounting, topics in accountings(words).items():
-                part = of_runs.assign(budget=budget, step=step, accounting=accounting)
+                part = table.assign(budget=budget, step=step, accounting=accounting)
                 part[PAIR_CLASSES] = pair_averages(S, fresh, topics, block.evaluated_tokens)
                 parts.append(part)
-        at = trained.observed_at.index(block.steps)
-        first = {"S": logits[at, 0], "weights": trained.observed["weights"][at, 0].numpy()}
-        kept = first | kept
+        at = ended.observed_at.index(block.steps)
+        kept = {"S": logits[at, 0], "weights": ended.observed["weights"][at, 0].numpy()} | kept
     return pd.concat(parts, ignore_index=True), kept

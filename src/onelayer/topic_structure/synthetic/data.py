@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from onelayer.seeds import generator
-from onelayer.settings.topic_structure_synthetic import TopicModelSettings
+from onelayer.settings.topic_structure_synthetic import DocumentSettings, TopicModelSettings
 
 # Ids: four special ones, then v words of each topic.
 PAD, MASK, START, END, SPECIAL = range(5)
@@ -45,11 +45,7 @@ def topic_weights(
 
 
 def draw_documents(
-    rng: np.random.Generator,
-    v: int,
-    weights: np.ndarray,
-    N: tuple[int, int],
-    framed: bool = False,
+    rng: np.random.Generator, v: int, weights: np.ndarray, N: tuple[int, int], framed: bool = False
 ) -> np.ndarray:
     """Draw documents word by word: token ids, int64 [documents, longest], padded with PAD.
 
@@ -138,22 +134,21 @@ def count_rows(
 
 def draw(
     words: TopicModelSettings,
-    documents: int,
-    N: tuple[int, int],
+    block: DocumentSettings,
     use: str,
-    *,
     tau: int | None = None,
-    concentration: float | None = None,
     masked_attended: bool = True,
     seed: int = 0,
 ) -> CountRows:
     """Masked documents as counts; another `use` gives other documents, the same use the same ones.
 
-    `tau` or `concentration` as of `topic_weights`. With `masked_attended` False it is as in the
-    authors' code: START and END frame the words, and selected positions are no keys.
+    Topics are tau a document, or else of the block's Dirichlet distribution. With `masked_attended`
+    False it is as in the authors' code: START and END frame the words, and selected positions are
+    no keys.
     """
     rng = generator("topic documents", use, tau, seed)
-    weights = topic_weights(rng, words.T, documents, tau, concentration)
-    tokens = draw_documents(rng, words.v, weights, N, not masked_attended)
+    concentration = None if tau else block.concentration
+    weights = topic_weights(rng, words.T, block.documents, tau, concentration)
+    tokens = draw_documents(rng, words.v, weights, block.N, not masked_attended)
     shown, selected = mask_documents(rng, tokens, words)
     return count_rows(SPECIAL + words.T * words.v, tokens, shown, selected, masked_attended)

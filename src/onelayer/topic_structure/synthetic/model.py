@@ -22,7 +22,7 @@ from onelayer.settings.topic_structure_synthetic import EmbeddingKind, LossKind
 LAYER_NORM_EPSILON = 1e-12  # BERT's
 # Parameters of an embedding: W... is [D, D], any other [D].
 PARAMETERS = {
-    "one_hot": ["W_K", "W_Q", "W_V", "b"],
+    "one_hot": ["W_K", "W_Q", "W_V"],  # the authors freeze b at 0
     "trained": ["W_K", "W_Q", "W_V", "W_E", "b"],
     "layer_norm": ["W_K", "W_Q", "W_V", "token_type", "gain", "shift", "b_Q", "b_V"],
 }
@@ -73,18 +73,6 @@ def attention_logits(p: Mapping[str, Tensor], embedding: EmbeddingKind) -> Tenso
     return (queries.mT @ keys) * keys.shape[-2] ** -0.5
 
 
-class _Contiguous(torch.autograd.Function):
-    """The same matrix, whose gradient is not the transpose of one: all that follows is faster."""
-
-    @staticmethod
-    def forward(ctx: object, matrix: Tensor) -> Tensor:
-        return matrix.view_as(matrix)
-
-    @staticmethod
-    def backward(ctx: object, gradient: Tensor) -> Tensor:
-        return gradient.contiguous()
-
-
 def losses(
     p: Mapping[str, Tensor], batch: Batch, embedding: EmbeddingKind, loss: LossKind
 ) -> Tensor:
@@ -111,3 +99,15 @@ def losses(
     # The sum of |f - e_w|^2 over masked words w is weight |f|^2 - 2 f . targets + weight.
     squares = (f * (weight * f - 2 * batch.targets)).sum((-1, -2)) / total + 1
     return squares / f.shape[-1] if loss == "mean_squared" else squares
+
+
+class _Contiguous(torch.autograd.Function):
+    """The same matrix, whose gradient is not the transpose of one: all that follows is faster."""
+
+    @staticmethod
+    def forward(ctx: object, matrix: Tensor) -> Tensor:
+        return matrix.view_as(matrix)
+
+    @staticmethod
+    def backward(ctx: object, gradient: Tensor) -> Tensor:
+        return gradient.contiguous()

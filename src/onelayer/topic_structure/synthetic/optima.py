@@ -20,20 +20,11 @@ from scipy.linalg import solve, solve_sylvester
 from scipy.optimize import minimize
 
 from onelayer.settings import topic_structure_synthetic as blocks
-from onelayer.topic_structure.synthetic.data import (
-    MASK,
-    SPECIAL,
-    CountRows,
-    draw,
-    membership,
-    topics_of_ids,
-)
+from onelayer.topic_structure.synthetic.data import MASK, SPECIAL, CountRows, draw, membership
 
 # alpha and beta are looked for between exp(-6) and exp(6). An optimal beta may be 0, and the loss
 # need not depend on one of them: they end at the edge, or where they start.
 MOST = 6.0
-
-
 Moments = tuple[np.ndarray, np.ndarray]
 Loss = Callable[[np.ndarray], tuple[float, np.ndarray]]  # at (log alpha, log beta)
 
@@ -129,9 +120,8 @@ def theory_gap(words: blocks.TopicModelSettings, visible: float | None = None) -
 def gap_at_length(words: blocks.TopicModelSettings, tau: int, N: int) -> float:
     """The exact gap of the optimal W_V for N words and tau topics, the proportion p_m selected.
 
-    Symmetry makes each contrast a of topics an
-    eigenvector of E[x x^T] and of E[x y^T]. So W_V scales it by E[(a x)(a y)] / E[(a x)^2], masked
-    words being keys.
+    Symmetry makes each contrast a of topics an eigenvector of E[x x^T] and of E[x y^T]. So W_V
+    scales it by E[(a x)(a y)] / E[(a x)^2], masked words being keys.
     """
     p_c = words.p_c
     # What two words at different places share of a contrast; a word shares 1 with itself.
@@ -153,7 +143,7 @@ def tied_loss(words: blocks.TopicModelSettings, rows: CountRows, W_V: np.ndarray
     shows_word = rows.query >= SPECIAL
     keys = rows.keys[rows.document[shows_word]].astype(np.float64)
     query, targets = rows.query[shows_word], rows.targets[shows_word].astype(np.float64)
-    v, member, topic = words.v, membership(words), topics_of_ids(words)[query]
+    v, member, topic = words.v, membership(words), (query - SPECIAL) // words.v
     row, total = np.arange(len(query)), keys.sum(1)
     weight, targets, masses = targets.sum(1), targets @ member, keys @ member  # [rows, T]
     same_word = keys[row, query]
@@ -200,6 +190,6 @@ def optimal_ratios(
         chosen = {"selection": "proportion"} if use == "over T" else {}
         words = settings.model.model_copy(update={"T": T} | chosen)
         keys = {"documents": use.removeprefix("stage two "), "T": T, "tau": tau, "seed": seed}
-        rows = draw(words, block.documents, block.N, use, tau=tau, seed=seed)
+        rows = draw(words, block, use, tau, seed=seed)
         results.append(keys | optimal_attention(words, rows))
     return pd.DataFrame(results)

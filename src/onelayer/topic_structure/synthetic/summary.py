@@ -8,24 +8,20 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from onelayer.evidence.intervals import mean, median, share, worst
+from onelayer.evidence.tables import EMPTY
 from onelayer.settings.topic_structure_synthetic import TwoStageSettings
 
 RUN = ["name", "learning_rate", "noise", "seed"]
 LEAST_RUNS = 6  # fewer cannot tell a share from a half, even if they all agree
 BEGUN, HALF, DONE = 0.1, 0.5, 0.9  # shares of a norm's way from its start to its maximum
+OTHER_BARS = (80, 85, 95)  # percent at which W_V might count as done, instead of `DONE`
 GROWS = 1.1  # a norm that never reaches so many times its start has no stage of its own
 
 
-def over_runs(
-    values: Sequence[float], diverged_at: Sequence[int] | int = -1, least=-math.inf, most=math.inf
-) -> dict:
-    """The mean over the runs that went through, as a row; by definition from least to most.
-
-    A run without a value has NaN; `diverged_at` is -1 of a run that went through.
-    """
+def over_runs(values: Sequence[float], least=-math.inf, most=math.inf) -> dict:
+    """The mean over the runs that have a value, by definition from least to most, as a row."""
     values = np.asarray(values, dtype=float)
-    lost = np.isnan(values) | (np.broadcast_to(diverged_at, values.shape) >= 0)
-    return estimated(mean(values[~lost], least, most))
+    return estimated(mean(values[~np.isnan(values)], least, most))
 
 
 def estimated(estimate: Mapping) -> dict:
@@ -51,31 +47,41 @@ def extreme(points: pd.DataFrame, keys: str | list[str], column: str, side: int)
     return estimated(worst(means, side)[1])
 
 
-def stage_times(norms: pd.DataFrame) -> pd.DataFrame:
+def readable(table: pd.DataFrame) -> pd.DataFrame:
+    """Every row of a tidy table as texts, the published value and runs n beside the interval."""
+    keys = table.columns[: table.columns.get_loc("quantity") + 1]
+    number = table[["value", "low", "high", "published", "n"]].map("{:.4g}".format)
+    ends = " [" + number["low"] + ", " + number["high"] + "]"
+    shown = table[keys].map(lambda key: f"{key:g}" if isinstance(key, float) else key)
+    shown["value [95%]"] = number["value"] + ends.where(table["low"].notna(), "")
+    shown = shown.join(number[["published", "n"]]).replace("nan", EMPTY)
+    return shown.assign(state=table["state"])
+
+
+def stage_times(norms: pd.DataFrame, done: float = DONE, begun: float = BEGUN) -> pd.DataFrame:
     """When the stages of every run of `train.two_stages` end and begin, in the order of steps.
 
     Both are read on one scale: a norm's way from its start to its maximum in the run.
 
-    A row per run: its keys, `t_V` (first step at which |W_V| has made 90% of its way; 0: it starts
-    large), `t_KQ` (|W_K| has made 10% of its; NaN: it never grows), `value_share_at_t_KQ` (|W_V|
-    then over its maximum), `in_order` (0 < t_V <= t_KQ), `half_in_order` (|W_V| makes half of its
-    way first), `diverged_at`. A diverged run has no times and is not in order.
+    A row per run: its keys, `t_V` (first step at which |W_V| is `done` with its way; 0: it starts
+    large), `t_KQ` (|W_K| has `begun` its; NaN: it never grows), `value_share_at_t_KQ` (|W_V| then
+    over its maximum), `in_order` (0 < t_V <= t_KQ), `diverged_at`. A diverged run has no times and
+    is not in order.
     """
-    rows, none = [], {"t_V": np.nan, "t_KQ": np.nan, "value_share_at_t_KQ": np.nan}
+    rows = []
     for keys, run in norms.groupby(RUN, sort=False):
-        times = none | {"in_order": False, "half_in_order": False}
-        times["diverged_at"] = int(run["diverged_at"].iloc[0])
-        if times["diverged_at"] < 0:
+        row = dict(zip(RUN, keys, strict=True)) | {"diverged_at": int(run["diverged_at"].iloc[0])}
+        row |= {"t_V": np.nan, "t_KQ": np.nan, "value_share_at_t_KQ": np.nan, "in_order": False}
+        if row["diverged_at"] < 0:
             step, W_V, W_K = (run[name].to_numpy() for name in ("step", "W_V", "W_K"))
-            values = [reached(W_V, part) if grows(W_V) else 0 for part in (HALF, DONE)]
-            times["t_V"] = float(step[values[1]])
+            end = reached(W_V, done) if grows(W_V) else 0
+            row["t_V"] = float(step[end])
             if grows(W_K):
-                begun, half = reached(W_K, BEGUN), reached(W_K, HALF)
-                times["t_KQ"] = float(step[begun])
-                times["value_share_at_t_KQ"] = float(W_V[begun] / W_V.max())
-                times["in_order"] = 0 < values[1] <= begun
-                times["half_in_order"] = 0 < values[0] <= half
-        rows.append(dict(zip(RUN, keys, strict=True)) | times)
+                beginning = reached(W_K, begun)
+                row["t_KQ"] = float(step[beginning])
+                row["value_share_at_t_KQ"] = float(W_V[beginning] / W_V.max())
+                row["in_order"] = 0 < end <= beginning
+        rows.append(row)
     return pd.DataFrame(rows)
 
 
@@ -97,8 +103,8 @@ def stage_rows(
     `published` has the paper's steps by quantity, for the setting that is `pictured`.
     """
     for one in block.trainings:
-        of_training = norms[norms["name"] == one.name]
-        runs, kind = stage_times(of_training), "map" if one.is_map else "setting"
+        whole = norms[norms["name"] == one.name]
+        runs, kind = stage_times(whole), "map" if one.is_map else "setting"
         keys = {"studied": kind, "setting": one.name, "loss": one.loss, "optimizer": one.optimizer}
         keys["masked"] = "attended" if one.masked_attended else "hidden"
         if one.is_map:
@@ -107,16 +113,19 @@ def stage_rows(
             yield keys | cells
             continue
         keys |= {"learning_rate": one.learning_rates[0], "noise": one.noises[0]}
-        for name in ("t_V_median", "t_KQ_median"):
-            theirs = published[name] if one.pictured else math.nan
-            row = estimated(median(runs[name.removesuffix("_median")].dropna().to_numpy()))
-            yield keys | {"quantity": name, "published": theirs} | row
-        row = over_runs(runs["value_share_at_t_KQ"], -1, 0.0, 1.0)
+        for name in ("t_V", "t_KQ"):
+            theirs = published[f"{name}_median"] if one.pictured else math.nan
+            row = estimated(median(runs[name].dropna().to_numpy()))
+            yield keys | {"quantity": f"{name}_median", "published": theirs} | row
+        row = over_runs(runs["value_share_at_t_KQ"], 0.0, 1.0)
         yield keys | {"quantity": "value_share_at_t_KQ"} | row
-        by_half = stage_times(of_training[of_training["step"] <= block.steps // 2])["in_order"]
-        shares = {"in_order": runs["in_order"], "in_order_by_half": by_half}
-        shares["half_in_order"] = runs["half_in_order"]
-        for name, hits in (shares | {"diverged": runs["diverged_at"] >= 0}).items():
-            few = name in shares and len(hits) < LEAST_RUNS
-            row = share(int(hits.sum()), len(hits)) | {"state": "undecided" if few else ""}
+        first_half = whole[whole["step"] <= block.steps // 2]
+        orders = {"in_order": runs, "in_order_by_half": stage_times(first_half)}
+        orders |= {f"in_order_at_{bar}": stage_times(whole, bar / 100) for bar in OTHER_BARS}
+        orders["half_in_order"] = stage_times(whole, HALF, HALF)
+        for name, times in orders.items():
+            few = {"state": "undecided" if len(runs) < LEAST_RUNS else ""}
+            row = share(int(times["in_order"].sum()), len(runs)) | few
             yield keys | {"quantity": f"share_{name}"} | row
+        lost = share(int((runs["diverged_at"] >= 0).sum()), len(runs))
+        yield keys | {"quantity": "share_diverged"} | lost

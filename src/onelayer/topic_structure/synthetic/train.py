@@ -8,7 +8,6 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -19,12 +18,7 @@ from torch.nn.utils.rnn import pad_sequence
 from onelayer.ensemble import Ensemble, Optimizer, RunRandom, Trained, train_in_chunks
 from onelayer.ensemble.execution import Execution, to_device
 from onelayer.seeds import generator
-from onelayer.settings.topic_structure_synthetic import (
-    EmbeddingKind,
-    LossKind,
-    SyntheticTraining,
-    TwoStageSettings,
-)
+from onelayer.settings import topic_structure_synthetic as blocks
 from onelayer.topic_structure.synthetic.data import CountRows, draw
 from onelayer.topic_structure.synthetic.model import PARAMETERS, Batch, losses
 
@@ -37,7 +31,7 @@ def _order(documents: int, seed: int, epoch: int) -> np.ndarray:
 
 
 def initial_parameters(
-    random: RunRandom, embedding: EmbeddingKind, D: int, noise=None, dtype=torch.float32
+    random: RunRandom, embedding: blocks.EmbeddingKind, D: int, noise=None, dtype=torch.float32
 ) -> dict[str, Tensor]:
     """Initial values of all parameters, [runs, ...].
 
@@ -74,7 +68,7 @@ class Batches:
         self.documents, self.device = documents, device
         self.first, self.count = rows.first, np.diff(rows.first)
         self.seeds, group = np.unique(np.asarray(seeds), return_inverse=True)
-        self.group = to_device(group, device) if len(self.seeds) > 1 else None
+        self.group = to_device(group if len(self.seeds) > 1 else [0], device)  # of each run, or all
         # The last row, without targets, pads the runs whose documents have fewer rows.
         self.query = to_device(np.append(rows.query, 0), device)
         self.document = to_device(np.append(rows.document, 0), device)
@@ -84,9 +78,9 @@ class Batches:
 
     def drawn(self, seed: int, step: int) -> np.ndarray:
         """Documents of one seed's step, int64 [documents]."""
-        all_of = len(self.first) - 1
-        epoch, place = divmod(step, all_of // self.documents)
-        return _order(all_of, int(seed), epoch)[place * self.documents :][: self.documents]
+        count = len(self.first) - 1
+        epoch, place = divmod(step, count // self.documents)
+        return _order(count, int(seed), epoch)[place * self.documents :][: self.documents]
 
     def __call__(self, step: int) -> Batch:
         """The batch of a step."""
@@ -97,9 +91,7 @@ class Batches:
             rows = np.arange(count.sum()) + np.repeat(first - count.cumsum() + count, count)
             drawn.append(torch.from_numpy(rows))
         row = pad_sequence(drawn, batch_first=True, padding_value=len(self.query) - 1)
-        row = to_device(row, self.device)
-        if self.group is not None:
-            row = row[self.group]
+        row = to_device(row, self.device)[self.group]
         log_keys = _rows(self.log_keys, self.document[row])
         return Batch(log_keys, self.query[row], _rows(self.targets, row))
 
@@ -127,52 +119,50 @@ class Run:
 
 
 def train_runs(
-    base: SyntheticTraining,
+    base: blocks.SyntheticTraining,
     rows: CountRows,
     runs: Sequence[Run],
-    embedding: EmbeddingKind,
-    loss: LossKind,
+    embedding: blocks.EmbeddingKind,
+    loss: blocks.LossKind,
     steps: int,
     observe: Callable[[dict[str, Tensor]], dict[str, Tensor]],
     observe_at: Iterable[int] = (),
-    only: str = "",
-    frozen: Mapping[str, np.ndarray] = MappingProxyType({}),
+    trained: Sequence[str] | None = None,
+    fixed: Mapping[str, np.ndarray] | None = None,
     execution: Execution = Execution(),
 ) -> Trained:
     """Train runs on masked documents; they have initial noise either all or none.
 
-    What `observe` makes of the trained parameters is kept after `observe_at` updates, by default at
-    the end. Trained is `only` one parameter, which then is the only one there is, or all but those
-    `frozen` at given [D, D], and b of `one_hot`, which the authors freeze at 0. The identity of
-    `execution` must say which documents and which training these are.
+    `trained` names the parameters that this stage trains, by default all of the embedding's;
+    `fixed` gives the values, [D, D], of others. What is neither is no part of the model: see
+    `model.images`. What `observe` makes of the trained parameters is kept after `observe_at`
+    updates, by default at the end. The identity of `execution` must say which documents and which
+    training these are.
     """
-    given = {name: to_device(W, execution.device).float() for name, W in frozen.items()}
+    constants = {name: to_device(W, execution.device).float() for name, W in (fixed or {}).items()}
 
-    def loss_of(trained: dict[str, Tensor], batch: Batch) -> Tensor:
-        count = len(next(iter(trained.values())))
-        all_of = trained | {name: W.expand(count, -1, -1) for name, W in given.items()}
-        return losses(all_of, batch, embedding, loss)
+    def loss_of(parameters: dict[str, Tensor], batch: Batch) -> Tensor:
+        count = len(next(iter(parameters.values())))
+        shared = {name: W.expand(count, -1, -1) for name, W in constants.items()}
+        return losses(parameters | shared, batch, embedding, loss)
 
     def build(part: slice) -> Ensemble:
-        chosen = runs[part]
-        of = {name: [getattr(run, name) for run in chosen] for name in Run.__annotations__}
-        noise = None if chosen[0].noise is None else of["noise"]
-        random = RunRandom(of["seed"], execution.device)
+        table = pd.DataFrame(runs[part]).to_dict("list")
+        noise = None if runs[0].noise is None else table["noise"]
+        random = RunRandom(table["seed"], execution.device)
         start = initial_parameters(random, embedding, rows.keys.shape[1], noise)
-        fixed = {*frozen, *["b"] * (embedding == "one_hot")}
-        names = [only] if only else [name for name in start if name not in fixed]
-        batches = Batches(rows, of["seed"], base.batch, execution.device)
-        rates = {"lr": of["learning_rate"], "weight_decay": of["weight_decay"]}
-        optimizer, labels = Optimizer(of["optimizer"], **rates), [run.label for run in chosen]
-        trained = {name: start[name] for name in names}
-        return Ensemble(trained, batches, optimizer, loss=loss_of, labels=labels)
+        parameters = {name: start[name] for name in trained or PARAMETERS[embedding]}
+        batches = Batches(rows, table["seed"], base.batch, execution.device)
+        rates = {"lr": table["learning_rate"], "weight_decay": table["weight_decay"]}
+        optimizer, labels = Optimizer(table["optimizer"], **rates), [r.label for r in runs[part]]
+        return Ensemble(parameters, batches, optimizer, loss=loss_of, labels=labels)
 
     looks = {"observe": observe, "observe_at": tuple(observe_at) or (steps,), "loss_every": 10}
     return train_in_chunks(build, len(runs), base.chunk, steps, execution=execution, **looks)
 
 
 def two_stages(
-    base: SyntheticTraining, block: TwoStageSettings, execution=Execution()
+    base: blocks.SyntheticTraining, block: blocks.TwoStageSettings, execution=Execution()
 ) -> pd.DataFrame:
     """'Observation: two-stage optimization process': norms after every update from near zero on.
 
@@ -184,31 +174,31 @@ def two_stages(
         for noise, rate, seed in itertools.product(one.noises, one.learning_rates, seeds):
             planned.append((one, Run(seed, one.optimizer, rate, noise=noise)))
 
-    def together(item: tuple) -> tuple:
+    def model_of(item: tuple) -> tuple:  # runs of one model are trained together
         return item[0].embedding, item[0].loss, item[0].masked_attended
 
-    parts = {one.name: [] for one in block.trainings}
-    planned.sort(key=lambda item: (*together(item), item[1].optimizer))
-    for (embedding, loss, attended), group in itertools.groupby(planned, together):
-        items = list(group)
-        of = {"concentration": block.concentration, "masked_attended": attended}
-        rows = draw(base.model, block.documents, block.N, "two stages", **of)
-        state = f"{embedding}-{loss}-{attended:d}"
+    planned.sort(key=lambda item: (*model_of(item), item[1].optimizer))
+    parts = []
+    for model, group in itertools.groupby(planned, model_of):
+        (embedding, loss, attended), (trainings, runs) = model, zip(*group, strict=True)
+        rows = draw(base.model, block, "two stages", masked_attended=attended)
         trained = train_runs(
-            *(base, rows, [run for _, run in items], embedding, loss, block.steps),
+            *(base, rows, runs, embedding, loss, block.steps),
             lambda p: {name: p[name].flatten(1).norm(dim=1) for name in NORMS},
             range(block.steps + 1),
-            execution=execution.part(state, (embedding, loss, attended)),
+            execution=execution.part("-".join(map(str, model))),
         )
-        steps = np.array(trained.observed_at)
-        for place, (one, run) in enumerate(items):
-            diverged = int(trained.diverged_at[place])
-            of = {"name": one.name, "learning_rate": run.learning_rate, "noise": run.noise}
-            part = pd.DataFrame(of | {"seed": run.seed, "step": steps})
-            # What a run was frozen at is no norm of a training that went on.
-            went_on = (steps < diverged) | (diverged < 0)
-            for key in NORMS:
-                norm = trained.observed[key][:, place].double().numpy()
-                part[key] = np.where(went_on, norm, np.nan)
-            parts[one.name].append(part.assign(diverged_at=diverged))
-    return pd.concat([*itertools.chain(*parts.values())], ignore_index=True)
+        table = pd.DataFrame(runs)[["learning_rate", "noise", "seed"]]
+        table.insert(0, "name", [one.name for one in trainings])
+        table["diverged_at"] = trained.diverged_at.numpy()
+        part = table.loc[table.index.repeat(block.steps + 1)]
+        part["step"] = np.tile(trained.observed_at, len(runs))
+        # What a run was frozen at is no norm of a training that went on.
+        went_on = (part["diverged_at"] < 0) | (part["step"] < part["diverged_at"])
+        for name in NORMS:
+            part[name] = trained.observed[name].T.double().flatten().numpy()
+            part[name] = part[name].where(went_on)
+        parts.append(part)
+    names = [one.name for one in block.trainings]
+    in_order = {"key": lambda name: name.map(names.index), "kind": "stable"}
+    return pd.concat(parts).sort_values("name", **in_order)
