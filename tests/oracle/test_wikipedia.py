@@ -1,6 +1,7 @@
 """The probe, its ratios, nulls and intervals agree with plain loops (tests/oracle/wikipedia.py)."""
 
 import math
+from collections import defaultdict
 
 import numpy as np
 import pandas as pd
@@ -208,9 +209,10 @@ def test_topics_drawn_anew_widen_the_interval_on_both_sides():
     rows["document"] = pd.Categorical.from_codes(rng.integers(0, 30, len(first)), documents)
     table = measure_attention(rows, [rows["mean"]], labels, FEW, vary_topics=True)
     table = table.set_index("quantity")
-    plain, over = table.loc[ATTENTION], table.loc[f"{ATTENTION}_over_topics"]
-    assert over["value"] == plain["value"] and over["n"] == 6
-    assert over["low"] < plain["low"] and over["high"] > plain["high"]
+    for quantity in (ATTENTION, EQUAL):
+        plain, over = table.loc[quantity], table.loc[f"{quantity}_over_topics"]
+        assert over["value"] == plain["value"] and over["n"] == 6
+        assert over["low"] < plain["low"] and over["high"] > plain["high"]
 
 
 @pytest.mark.parametrize("overlap", [False, True])
@@ -221,21 +223,26 @@ def test_the_jackknife_leaves_out_topics_as_a_loop_over_pairs_does(overlap):
         topics |= rng.random((80, K)) < 0.04
     first, second = rng.integers(0, 80, size=(2, 3000))
     first, second = first[first != second], second[first != second]
-    weight = rng.random(len(first))
+    distance, weight = rng.integers(0, 3, len(first)), rng.random(len(first))
     numbers = np.stack([np.ones(len(first)), weight])
-    pairs = Pairs(first, second, np.zeros_like(first), np.ones_like(first), numbers)
+    pairs = Pairs(first, second, np.zeros_like(first), distance, numbers)
     same = (topics[first] & topics[second]).any(axis=1)
     found = without_topics(pairs, same, topics)
-    ratios = []
+    ratios = {ATTENTION: [], EQUAL: []}
     for group in range(20):
-        left = [{k for k in np.flatnonzero(of) if k % 20 != group} for of in topics]
-        means = {True: [], False: []}
-        for a, b, number in zip(first, second, weight, strict=True):
+        left = [{k for k in np.flatnonzero(sets) if k % 20 != group} for sets in topics]
+        sums, counts = defaultdict(float), defaultdict(int)
+        for a, b, place, number in zip(first, second, distance, weight, strict=True):
             if left[a] and left[b]:
-                means[bool(left[a] & left[b])].append(number)
-        ratios.append(np.mean(means[True]) / np.mean(means[False]))
-    np.testing.assert_allclose(found, ratios, rtol=1e-12)
-    row = over_topics({"quantity": "q", "value": 1, "low": 0.6, "high": 1.3}, found, K)
+                kind = "same" if left[a] & left[b] else "different"
+                sums[0, kind, place] += number
+                counts[0, kind, place] += 1
+        ratios[ATTENTION].append(loops.ratio(sums, counts, [0]))
+        ratios[EQUAL].append(loops.ratio_at_equal_distance(sums, counts, [0]))
+    for quantity, by_hand in ratios.items():
+        np.testing.assert_allclose(found[quantity], by_hand, rtol=1e-12)
+    ratios = ratios[ATTENTION]
+    row = over_topics({"quantity": "q", "value": 1, "low": 0.6, "high": 1.3}, found[ATTENTION], K)
     spread = math.sqrt(sum((one - np.mean(ratios)) ** 2 for one in ratios) * 19 / 20)
     half = scipy.stats.t.ppf(0.975, 19) * spread
     assert row["high"] == pytest.approx(1 + math.hypot(0.3, half))

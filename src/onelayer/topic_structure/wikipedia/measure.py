@@ -127,8 +127,8 @@ def measure_attention(
     `weights` of S checkpoints, [rows] each. Returns rows `seed`, `overlap`, `threshold`, `quantity`
     and what `rows_of` adds, of `attention_ratio`; `..._distance_standardised`; at the tightest
     threshold `..._within_documents`; the paper's two directions as differences,
-    `..._tightest_minus_loosest` and `..._disjoint_minus_overlapping`; and, to `vary_topics`, the
-    ratio and these two again, `..._over_topics`, with intervals for topics like these.
+    `..._tightest_minus_loosest` and `..._disjoint_minus_overlapping`; and, to `vary_topics`, both
+    ratios and the differences again, `..._over_topics`, with intervals for topics like these.
 
     Raises:
         OnelayerError: a variant has too few pairs of some class.
@@ -144,8 +144,9 @@ def measure_attention(
         same = meets(topic_bits(topics), among.first, among.second)
         found = _ratios(among, same, resampled, *permuted_sums(among, topics, moved, strata))
         if vary_topics:
-            without = without_topics(among, same, topics)
-            found[ATTENTION] = found[ATTENTION]._replace(without=without, topics=topics.shape[1])
+            for quantity, without in without_topics(among, same, topics).items():
+                left_out = {"without": without, "topics": topics.shape[1]}
+                found[quantity] = found[quantity]._replace(**left_out)
         for quantity, draws in found.items():
             if not all(np.isfinite(one).all() for one in draws[:3]):
                 raise OnelayerError(
@@ -219,14 +220,14 @@ def _ratios(
     return found
 
 
-def without_topics(pairs: Pairs, same: np.ndarray, topics: np.ndarray) -> np.ndarray:
-    """The ratio without each of G groups of topics in turn, mean over checkpoints, [G].
+def without_topics(pairs: Pairs, same: np.ndarray, topics: np.ndarray) -> dict[str, np.ndarray]:
+    """Both ratios without each of G groups of topics in turn, mean over checkpoints, [G] each.
 
     Every G-th of the K topics is in one group. A word that is left with none is no word of a topic.
     """
-    numbers, nowhere = pairs.numbers, np.zeros(len(same), dtype=np.int64)
-    whole = class_sums(numbers, same, nowhere, 1)
-    groups, ratios = np.arange(topics.shape[1]) % TOPIC_GROUPS, []
+    numbers, distance, sums = pairs.numbers, pairs.distance, []
+    whole = class_sums(numbers, same, distance, B)
+    groups = np.arange(topics.shape[1]) % TOPIC_GROUPS
     of_group = [topics[:, groups == group].any(axis=1) for group in np.unique(groups)]
     bits = (np.array(of_group).T << np.arange(len(of_group))).sum(axis=1)  # a word's groups
     bits = bits[pairs.first] | bits[pairs.second]
@@ -235,10 +236,12 @@ def without_topics(pairs: Pairs, same: np.ndarray, topics: np.ndarray) -> np.nda
         first, second = pairs.first[rows], pairs.second[rows]
         kept = left.any(axis=1)[first] & left.any(axis=1)[second]
         now = meets(topic_bits(left), first, second)[kept]
-        sums = whole - class_sums(numbers[:, rows], same[rows], nowhere[rows], 1)
-        sums += class_sums(numbers[:, rows[kept]], now, nowhere[rows[kept]], 1)
-        ratios.append(ratio(sums).mean())
-    return np.array(ratios)
+        before = class_sums(numbers[:, rows], same[rows], distance[rows], B)
+        rows = rows[kept]
+        sums.append(whole - before + class_sums(numbers[:, rows], now, distance[rows], B))
+    left_out = np.stack(sums)  # [G, 1 + S, 2, B]
+    ratios = {ATTENTION: ratio(left_out), EQUAL: ratio_at_equal(left_out)}
+    return {quantity: each.mean(axis=-1) for quantity, each in ratios.items()}
 
 
 def over_topics(row: dict, without: np.ndarray, topics: int) -> dict:
