@@ -20,10 +20,11 @@ from onelayer.topic_structure.wikipedia.measure import (
     EQUAL,
     WITHIN_DOCUMENTS,
     measure_attention,
+    measure_embeddings,
     over_topics,
     without_topics,
 )
-from onelayer.topic_structure.wikipedia.probe import encode_texts, probe
+from onelayer.topic_structure.wikipedia.probe import encode_texts, pair_attention
 from onelayer.topic_structure.wikipedia.ratio import (
     Labels,
     Pairs,
@@ -32,7 +33,7 @@ from onelayer.topic_structure.wikipedia.ratio import (
     permutations,
     topic_bits,
 )
-from onelayer.topic_structure.wikipedia.similarity import COSINE, measure_embeddings, pair_means
+from onelayer.topic_structure.wikipedia.similarity import COSINE, pair_means
 from tests.oracle import wikipedia as loops
 
 SOME = ["frog", "toad", "pond", "bach", "opera", "mozart"]
@@ -58,13 +59,13 @@ def probed(request, tmp_path_factory):
     model, tokenizer = load_checkpoint(folder), load_tokenizer(folder)
     labels = label_words(KEPT, VOCABULARY, piece_ids(tokenizer, KEPT["word"].unique()))
     texts = encode_texts(tokenizer, TEXTS, labels.words, 64)
-    rows, heads = probe(model, texts, DOCUMENTS, labels.words, topic_bits(labels.topics[0]), 7)
-    return folder, labels, rows, heads
+    pairs, heads = pair_attention(model, texts, topic_bits(labels.topics[0]))
+    return folder, labels, pairs.length_corrected(), heads
 
 
 def measured(probed) -> pd.DataFrame:
-    _, labels, rows, _ = probed
-    table = measure_attention(rows, [rows["mean"]], labels, FEW)
+    _, labels, pairs, _ = probed
+    table = measure_attention(pairs, labels, FEW)
     return table.set_index(["overlap", "threshold", "quantity"])
 
 
@@ -98,14 +99,14 @@ def test_ratios_of_single_heads_agree_with_loops(probed):
 
 @pytest.mark.parametrize("overlap", TOPICS)
 def test_the_null_is_the_ratio_of_words_with_the_topics_of_others(probed, overlap):
-    _, labels, rows, _ = probed
+    _, labels, pairs, _ = probed
     place = [variant.overlap for variant in labels.variants].index(overlap)
     moved = permutations(labels.topics[place], labels.occurrences, FEW)
     nulls = []
     for p in moved:
         words, old = labels.words, TOPICS[overlap]
         topics = {word: old.get(words[p[w]], set()) for w, word in enumerate(words)}
-        same, other = _pairs(rows, topics)
+        same, other = _means(pairs, labels.words, topics)
         nulls.append(same / other)
     row = measured(probed).loc[(overlap, "top 3", ATTENTION)]
     assert row["null"] == pytest.approx(np.mean(nulls), rel=1e-10)
@@ -116,13 +117,13 @@ def test_the_null_is_the_ratio_of_words_with_the_topics_of_others(probed, overla
     assert list(row[["over_low", "over_high"]]) == pytest.approx(ends, rel=1e-10)
 
 
-def _pairs(rows: pd.DataFrame, topics: dict[str, set]) -> tuple[float, float]:
-    """Mean weights of same and different topics, row by row."""
+def _means(pairs: Pairs, words: list[str], topics: dict[str, set]) -> tuple[float, float]:
+    """Mean weights of same and different topics, pair by pair."""
     means = {True: [], False: []}
-    for row in rows.itertuples():
-        first, second = topics[row.first], topics[row.second]
+    for a, b, weight in zip(pairs.first, pairs.second, pairs.weights[0], strict=True):
+        first, second = topics[words[a]], topics[words[b]]
         if first and second:
-            means[bool(first & second)].append(row.mean)
+            means[bool(first & second)].append(weight)
     return np.mean(means[True]), np.mean(means[False])
 
 
@@ -183,9 +184,9 @@ def test_embedding_ratios_are_those_of_unit_vectors_over_all_pairs():
 
 
 def test_one_checkpoint_twice_has_the_ratio_of_one(probed):
-    _, labels, rows, _ = probed
-    weight = rows["mean"]
-    one, both = (measure_attention(rows, [weight] * n, labels, FEW, [3, 7][:n]) for n in (1, 2))
+    _, labels, pairs, _ = probed
+    twice = pairs._replace(weights=np.concatenate([pairs.weights] * 2))
+    one, both = (measure_attention(each, labels, FEW, [3, 7]) for each in (pairs, twice))
     assert list(dict.fromkeys(both["seed"])) == [ALL, "3", "7"]
     again = both[both["seed"] == ALL].reset_index(drop=True)
     np.testing.assert_allclose(again["value"], one["value"], rtol=1e-12)
@@ -202,12 +203,10 @@ def test_topics_drawn_anew_widen_the_interval_on_both_sides():
     first, second = first[kept], second[kept]
     # Topics differ in how much their words attend to each other.
     weight = rng.random(len(first)) * np.where(first % 6 == second % 6, 1 + first % 6, 1)
-    rows = pd.DataFrame({"distance": rng.integers(0, 17, len(first)), "mean": weight})
-    for name, codes in (("first", first), ("second", second)):
-        rows[name] = pd.Categorical.from_codes(codes, words)
-    documents = [str(place) for place in range(30)]
-    rows["document"] = pd.Categorical.from_codes(rng.integers(0, 30, len(first)), documents)
-    table = measure_attention(rows, [rows["mean"]], labels, FEW, vary_topics=True)
+    distance, document = rng.integers(0, 17, len(first)), rng.integers(0, 30, len(first))
+    every = np.ones(len(first), dtype=int)
+    pairs = Pairs(first, second, document, distance, every, every > 0, weight[None], 30)
+    table = measure_attention(pairs, labels, FEW, vary_topics=True)
     table = table.set_index("quantity")
     for quantity in (ATTENTION, EQUAL):
         plain, over = table.loc[quantity], table.loc[f"{quantity}_over_topics"]
@@ -224,8 +223,8 @@ def test_the_jackknife_leaves_out_topics_as_a_loop_over_pairs_does(overlap):
     first, second = rng.integers(0, 80, size=(2, 3000))
     first, second = first[first != second], second[first != second]
     distance, weight = rng.integers(0, 3, len(first)), rng.random(len(first))
-    numbers = np.stack([np.ones(len(first)), weight])
-    pairs = Pairs(first, second, np.zeros_like(first), distance, numbers)
+    nought = np.zeros_like(first)
+    pairs = Pairs(first, second, nought, distance, nought, nought > 0, weight[None], 1)
     same = (topics[first] & topics[second]).any(axis=1)
     found = without_topics(pairs, same, topics)
     ratios = {ATTENTION: [], EQUAL: []}

@@ -1,4 +1,4 @@
-"""Beside our ratios: the published tables, and what keeps a row of ours from being judged."""
+"""Step 4: beside our rows the published ones, and what keeps a row of ours from being judged."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
