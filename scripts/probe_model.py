@@ -5,10 +5,11 @@ import pandas as pd
 
 from onelayer.job import job
 from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
+from onelayer.settings.topic_structure import AUTHORS_WORDS
 from onelayer.settings.topics import AmbiguitySettings
 from onelayer.text.models.checkpoints import load_checkpoint
 from onelayer.text.models.tokenizer import load_tokenizer, piece_ids
-from onelayer.topic_structure.wikipedia.measure import AUTHORS, OURS, measure_both_ways
+from onelayer.topic_structure.wikipedia.measure import AUTHORS, OURS, measure_model
 from onelayer.topic_structure.wikipedia.probe import (
     embed,
     encode_texts,
@@ -22,7 +23,7 @@ with job(snakemake) as step:
     given, params = snakemake.input, snakemake.params
     settings = AttentionProbeSettings(**params.settings)
     vocabulary, ours = map(pd.read_parquet, (given.vocabulary, given.kept_words))
-    ambiguity = AmbiguitySettings(**params.authors)
+    ambiguity = AmbiguitySettings(overlaps=params.overlaps, thresholds=AUTHORS_WORDS)
     kept = {AUTHORS: keep_words(given.authors_topics, vocabulary, ambiguity), OURS: ours}
     tokenizer = load_tokenizer(params.folders[0])
     pieces = piece_ids(tokenizer, pd.concat([ours, kept[AUTHORS]])["word"].unique())
@@ -43,7 +44,7 @@ with job(snakemake) as step:
     pairs = pairs._replace(weights=np.concatenate(weights))
     uncertainty = UncertaintySettings(**params.uncertainty)
     step.save(
-        measures=measure_both_ways(pairs, vectors, labels, uncertainty, params.seeds),
+        measures=measure_model(pairs, vectors, labels, uncertainty, params.seeds),
         heads=pd.concat(heads, ignore_index=True),
         embeddings=nine.drop(columns="output"),
     )

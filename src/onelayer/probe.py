@@ -36,7 +36,7 @@ from onelayer.topic_structure.wikipedia.measure import (
     AUTHORS,
     EQUAL,
     OURS,
-    measure_both_ways,
+    measure_model,
 )
 from onelayer.topic_structure.wikipedia.probe import (
     embed,
@@ -126,7 +126,7 @@ def _probe_ways(model, tokenizer, labels, read, uncertainty, batch, progress) ->
     bits = topic_bits(ours.topics[0])
     pairs, heads = pair_attention(model, read, bits, progress=progress, batch=batch)
     vectors = [embed(model, tokenizer, ours.words)]
-    rows = measure_both_ways(pairs, vectors, labels, uncertainty)
+    rows = measure_model(pairs, vectors, labels, uncertainty)
     heads = heads.rename(columns={"ratio": "value"})
     heads = heads.assign(quantity=HEAD, way=OURS, **ours.variants[0]._asdict())
     table = pd.concat([rows, heads], ignore_index=True)
@@ -278,11 +278,9 @@ def _draw(rows: pd.DataFrame, heads: pd.DataFrame, to: Path) -> None:
 
 
 def described(rows: pd.DataFrame) -> str:
-    """A table of at most 80 columns of rows of `probe_topic_structure`, and a sentence.
+    """A table of at most 80 columns, of each way's first threshold, and a sentence.
 
-    Args:
-        rows: with `model`, `weights` (`TRAINED`, `RANDOM`) and `way`; shown are those of each
-            way's first threshold.
+    `rows`: of `probe_topic_structure`, with `model`, `weights` (`TRAINED`, `RANDOM`) and `way`.
     """
     keys = ["model", "way", "weights", "quantity"]
     by = rows.drop_duplicates(keys).set_index(keys)

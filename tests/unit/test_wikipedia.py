@@ -239,7 +239,7 @@ def test_the_authors_way_is_one_pass_with_gensims_defaults():
     lda = {"backend": "gensim", "topics": 50, "passes": 6, "seed": 0}
     lda |= {"chunksize": 500, "decay": 0.7, "offset": 10, "sweeps": 200}
     ours = LdaSettings(**lda)
-    way = AuthorsWay(topics=100, seed=1, words=[{"count": 51, "beside": 0.0005}])
+    way = AuthorsWay(topics=100, seed=1)
     theirs = way.lda(ours)
     assert (theirs.passes, theirs.chunksize, theirs.decay, theirs.offset) == (1, 2000, 0.5, 1)
     assert (theirs.topics, theirs.seed) == (100, 1)

@@ -83,7 +83,7 @@ class Draws(NamedTuple):
         return all(np.isfinite(numbers).all() for numbers in self[:3])
 
 
-def measure_both_ways(
+def measure_model(
     pairs: Pairs,
     vectors: Sequence[pd.DataFrame],
     labels: Mapping[str, Labels],
