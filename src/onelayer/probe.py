@@ -107,26 +107,23 @@ def probe_topic_structure(
     counts = pd.Series([word for text in texts for word in words(text)]).value_counts()
     occurrences = counts.reindex(kept["word"].unique(), fill_value=0)
     vocabulary = occurrences.rename_axis("word").reset_index(name="occurrences")
-    labels, read = _label_and_encode(model, tokenizer, texts, {OURS: kept}, vocabulary, max_tokens)
-    rows = _probe_ways(model, tokenizer, labels, read, uncertainty, batch, progress)
+    read = texts, {OURS: kept}, vocabulary, max_tokens
+    rows = _probe_ways(model, tokenizer, *read, uncertainty, batch, progress)
     return rows.drop(columns="way")
 
 
-def _label_and_encode(model, tokenizer, texts, kept, vocabulary, max_tokens):
-    """`Labels` by way, and the texts as the model reads them whatever its weights."""
+def _probe_ways(
+    model, tokenizer, texts, kept, vocabulary, max_tokens, uncertainty, batch, progress
+) -> pd.DataFrame:
+    """Rows of `probe_topic_structure` for each `way` in `kept`, of one forward pass a text."""
     check_pieces(tokenizer, len(model.get_input_embeddings().weight), "tokenizer")
     pieces = piece_ids(tokenizer, pd.concat(kept.values())["word"].unique())
     labels = {way: label_words(words, vocabulary, pieces) for way, words in kept.items()}
-    return labels, encode_texts(tokenizer, texts, labels[OURS].words, max_tokens)
-
-
-def _probe_ways(model, tokenizer, labels, read, uncertainty, batch, progress) -> pd.DataFrame:
-    """Rows of `probe_topic_structure` for each `way` in `labels`, of one forward pass a text."""
     ours = labels[OURS]
+    encoded = encode_texts(tokenizer, texts, ours.words, max_tokens)
     bits = topic_bits(ours.topics[0])
-    pairs, heads = pair_attention(model, read, bits, progress=progress, batch=batch)
-    vectors = [embed(model, tokenizer, ours.words)]
-    rows = measure_model(pairs, vectors, labels, uncertainty)
+    pairs, heads = pair_attention(model, encoded, bits, progress=progress, batch=batch)
+    rows = measure_model(pairs, [embed(model, tokenizer, ours.words)], labels, uncertainty)
     heads = heads.rename(columns={"ratio": "value"})
     heads = heads.assign(quantity=HEAD, way=OURS, **ours.variants[0]._asdict())
     table = pd.concat([rows, heads], ignore_index=True)
@@ -193,14 +190,13 @@ def compare_checkpoints(
             if weights == TRAINED:
                 model = load_checkpoint(folder, device, dtype="auto")
                 dtype, most = model.dtype, int(min(MAX_TOKENS, longest_text(model)))
-                texts = articles["text"]
-                labels, read = _label_and_encode(model, tokenizer, texts, by_way, vocabulary, most)
             else:
                 model = random_model(folder, seed=0, attn_implementation="eager", dtype=dtype)
                 model = model.to(device)
             title = f"{name}, {weights}"
+            read = articles["text"], by_way, vocabulary, most
             bar = functools.partial(progress, desc=title)
-            found = _probe_ways(model, tokenizer, labels, read, USUAL, batch, bar)
+            found = _probe_ways(model, tokenizer, *read, USUAL, batch, bar)
             tables.append(found.assign(model=name, weights=weights))
             heads = found[found["quantity"] == HEAD].rename(columns={"value": "ratio"})
             shown.append(shown_model(title, model, tokenizer, heads, chosen))

@@ -2,15 +2,11 @@
 
 The paper reports plain ratios. Word frequency and distance alone move them. So every ratio is set
 beside the same ratio under permuted topics, and attention also at equal distance and within
-documents. Intervals are bootstraps over documents (attention) or words (embeddings), and over
-topics.
+documents. Intervals are bootstraps over documents (attention) or words (embeddings). A model that
+is made here stands for S checkpoints, one per seed: rows of seed `all` are means over them, with
+intervals over seeds, too. All models and seeds share resamples and permutations.
 
-A model that is made here stands for S checkpoints, one per seed. Rows of seed `all` are means over
-them, with intervals over seeds and documents (or words) together; all seeds, and all models that
-are probed on the same articles, share resamples and permutations.
-
-Shapes: W words, K topics, P pairs, D documents, B distance bins, S checkpoints, R resamples,
-M permutations.
+Shapes: W words, K topics, P pairs, D documents, B distance bins, R resamples, M permutations.
 """
 
 import itertools
@@ -149,15 +145,17 @@ def measure_attention(
             measured += estimate_rows(variant, quantity, seeds, draws)
         ratios[variant] = found[ATTENTION]
     # The paper's two directions as differences, from the same resamples of documents.
-    overlaps = list(dict.fromkeys(variant.overlap for variant in labels.variants))
-    tight, *others = dict.fromkeys(variant.threshold for variant in labels.variants)
+    overlaps, thresholds = map(dict.fromkeys, zip(*labels.variants, strict=True))
+    tight, *_, loose = (*thresholds, *thresholds)
     compared = [
-        (TIGHTER, Variant(mode, f"{tight} - {others[-1]}"), (mode, tight), (mode, others[-1]))
-        for mode in (overlaps if others else ())
+        (TIGHTER, Variant(mode, f"{tight} - {loose}"), (mode, tight), (mode, loose))
+        for mode in overlaps
+        if tight != loose
     ]
     compared += [
         (DISJOINT, Variant("disjoint - overlapping", at), ("disjoint", at), ("overlapping", at))
-        for at in ((tight, *others) if len(overlaps) > 1 else ())
+        for at in thresholds
+        if len(overlaps) > 1
     ]
     for quantity, named, *ends in compared:
         more, less = (ratios[end] for end in ends)

@@ -33,13 +33,11 @@ NULL = ["null_low", "null_high", "p"]  # columns behind those of every table
 NOTES = [
     "authors: as their released code probes: topics of tf-idf weights in one pass with gensim's "
     "defaults, int(V f) + 1 words a topic (51, 101, 201 of V = 100,000), and weights as they are. "
-    "ours: topics of counts in several passes, weights corrected for the length of texts; its "
-    "thresholds are shares neither of our vocabulary nor of theirs, and stand beside the published "
-    "ones nominally.",
+    "ours: topics of counts in several passes, weights times the length of their text; published "
+    "thresholds stand beside its own nominally.",
     "Columns have the names of quantities, with 95% intervals. Ratio: mean over pairs of words of "
-    "one topic / mean over pairs of two. Attention: interval from a bootstrap over n documents. "
-    "Embeddings: all pairs of words, from a bootstrap over n words. Models made here are means "
-    "over seeds, and intervals cover seeds, too.",
+    "one topic / mean over pairs of two. Attention: bootstrap over n documents. Embeddings: over n "
+    "words. Models made here are means over seeds, and intervals cover seeds, too.",
     "null: the same with topics permuted among equally frequent words, with its 95% range, which "
     "is no part of the interval. Its mean is the value of no effect, for all rows and in both "
     "tables; 1 is so for none. The paper gives no null: its numbers are measured from ours. Rows "
@@ -51,12 +49,10 @@ NOTES = [
     "Embeddings are judged on the raw matrix E, which the theorem is about: the ratio of cosines, "
     "and the difference of mean dot products. In the embedding layer's output, position 0, words "
     "share a part: a mean cosine of c across topics bounds it by 1 / c in advance. Of random "
-    "weights the raw means are about 0, and their ratio means nothing.",
-    "The authors' released probe counts a word with itself as a same-topic pair, and indexes the "
-    "embedding matrix by a word's place in a list; this one does neither.",
+    "weights the raw means are about 0, and their ratio means nothing. The authors' released probe "
+    "counts a word with itself, and indexes the matrix by a word's place in a list; this does not.",
     "not reached: its trainings do not predict held-out words better than frequencies do. "
-    "undecided: one training, or nothing to compare with. Rows without a value need checkpoints "
-    "from a hub.",
+    "undecided: one training, or nothing to compare with. Rows without a value need a hub.",
 ]
 
 

@@ -1,13 +1,9 @@
 """Steps 1 to 3 on other texts, and in other ways than those of the tables.
 
-`measure_inputs`: on inputs as a model was pretrained on them. In an input of several articles
-attention to one's own article is no attention to a topic: pairs of words of one article and pairs
-across articles are told apart. In an input of drawn words every word has the topic that it was
-drawn from: there the ratio is the theory's own contrast, all pairs of one generating topic over all
-pairs of two.
-
-`measure_ways`: does what the probe finds depend on how it was done? Li, Li & Risteski (2023) report
-one way; their released code has another in some places. One choice is changed at a time.
+`measure_inputs`: in an input of several articles attention to one's own article is no attention to
+a topic, so pairs within and across articles are told apart; in an input of drawn words every word
+has the topic that it was drawn from: the theory's own contrast. `measure_ways`: Li, Li & Risteski
+(2023) report one way; their released code has another in some places. One choice changes at a time.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
