@@ -35,13 +35,7 @@ from onelayer.topic_structure.wikipedia.ratio import (
     ratio_at_equal,
     topic_bits,
 )
-from onelayer.topic_structure.wikipedia.similarity import (
-    DOT,
-    RAW_DOT,
-    SOURCES,
-    TIGHTEST_ALONE,
-    pair_means,
-)
+from onelayer.topic_structure.wikipedia.similarity import DOT, RAW_DOT, SOURCES, pair_means
 
 B = len(EDGES)
 ALL = "all"
@@ -65,8 +59,6 @@ class Draws(NamedTuple):
     replicates: np.ndarray  # of resampled units, [R, S]
     null: np.ndarray  # of permuted topics, [M, S]
     n: int  # units resampled
-    without: np.ndarray | None = None  # the mean over checkpoints without a group of topics, [G]
-    topics: int = 0  # K, if some were left out
 
     def interval(self) -> tuple[float, float, float]:
         """The mean over checkpoints with its interval over units and seeds."""
@@ -93,12 +85,10 @@ def measure_model(
     """
     tables = []
     for way, topics in labels.items():
-        if way == AUTHORS:
-            attention = measure_attention(pairs, topics, settings, seeds, vary_topics=True)
-            embeddings = measure_embeddings(vectors, topics.only_first(), settings, seeds)
-        else:
-            attention = measure_attention(pairs.length_corrected(), topics, settings, seeds)
-            embeddings = measure_embeddings(vectors, topics, settings, seeds)
+        authors = way == AUTHORS
+        weighed = pairs if authors else pairs.length_corrected()
+        attention = measure_attention(weighed, topics, settings, seeds, vary_topics=authors)
+        embeddings = measure_embeddings(vectors, topics, settings, seeds, tightest=authors)
         tables += [attention.assign(way=way), embeddings.assign(way=way)]
     return pd.concat(tables, ignore_index=True)
 
@@ -122,7 +112,7 @@ def measure_attention(
         OnelayerError: a variant has too few pairs of some class.
     """
     resampled = resamples(pairs.documents, settings)
-    measured, ratios = [], {}
+    measured, ratios, without = [], {}, {}
     for variant, topics in zip(labels.variants, labels.topics, strict=True):
         known, first = topics.any(axis=1), variant in labels.first
         among = pairs.select(known[pairs.first] & known[pairs.second])
@@ -130,10 +120,7 @@ def measure_attention(
         strata = [(among.distance, B), (among.document, pairs.documents)][: 1 + first]
         same = meets(topic_bits(topics), among.first, among.second)
         found = _ratio_draws(among, same, resampled, *permuted_sums(among, topics, moved, strata))
-        if vary_topics:
-            for quantity, without in without_topics(among, same, topics).items():
-                left_out = {"without": without, "topics": topics.shape[1]}
-                found[quantity] = found[quantity]._replace(**left_out)
+        without[variant] = without_topics(among, same, topics) if vary_topics else {}
         for quantity, draws in found.items():
             if not draws.finite:
                 raise OnelayerError(
@@ -142,11 +129,13 @@ def measure_attention(
                     f"topics for {quantity}, its interval and its null; a looser threshold or more "
                     "documents"
                 )
-            measured += estimate_rows(variant, quantity, seeds, draws)
+            measured += (rows := [*estimate_rows(variant, quantity, seeds, draws)])
+            if quantity in without[variant]:
+                measured.append(over_topics(rows[0], without[variant][quantity], topics.shape[1]))
         ratios[variant] = found[ATTENTION]
     # The paper's two directions as differences, from the same resamples of documents.
-    overlaps, thresholds = map(dict.fromkeys, zip(*labels.variants, strict=True))
-    tight, *_, loose = (*thresholds, *thresholds)
+    overlaps, thresholds = (list(dict.fromkeys(n)) for n in zip(*labels.variants, strict=True))
+    tight, loose = thresholds[0], thresholds[-1]
     compared = [
         (TIGHTER, Variant(mode, f"{tight} - {loose}"), (mode, tight), (mode, loose))
         for mode in overlaps
@@ -157,12 +146,12 @@ def measure_attention(
         for at in thresholds
         if len(overlaps) > 1
     ]
-    for quantity, named, *ends in compared:
-        more, less = (ratios[end] for end in ends)
-        differences = map(np.subtract, more[:3], less[:3])
-        without = more.without - less.without if vary_topics else None
-        draws = Draws(*differences, more.n, without, more.topics)
-        measured += estimate_rows(named, quantity, seeds, draws)
+    for quantity, named, more, less in compared:
+        draws = Draws(*map(np.subtract, ratios[more][:3], ratios[less][:3]), pairs.documents)
+        measured += (rows := [*estimate_rows(named, quantity, seeds, draws)])
+        if vary_topics:
+            difference = without[more][ATTENTION] - without[less][ATTENTION]
+            measured.append(over_topics(rows[0], difference, topics.shape[1]))
     return pd.DataFrame(measured)
 
 
@@ -187,6 +176,7 @@ def measure_embeddings(
     labels: Labels,
     settings: UncertaintySettings,
     seeds: Sequence[int] = (),
+    tightest: bool = False,
 ) -> pd.DataFrame:
     """Similarity of one model's embeddings, every variant, exact over all pairs of words.
 
@@ -195,6 +185,7 @@ def measure_embeddings(
     the raw matrix `embedding_raw_cosine_ratio` and `embedding_raw_dot_ratio`. Behind each ratio the
     mean within topics less that across, `embedding_cosine_difference`, ..., and the mean across,
     `embedding_cosine_different`, ...: where 0 is within its interval the ratio means nothing.
+    Of `tightest` nothing is measured at looser thresholds.
 
     Raises:
         OnelayerError: vectors are zero or not finite, or a variant has too few pairs.
@@ -211,6 +202,8 @@ def measure_embeddings(
         vectors[quantity].append(matrix if dot else matrix / lengths[:, None])
     measured = []
     for variant, topics in zip(labels.variants, labels.topics, strict=True):
+        if tightest and variant not in labels.first:
+            continue
         chosen = np.flatnonzero(topics.any(axis=1))
         rng, size = generator("words", settings.seed), len(chosen)
         drawn = [rng.choice(chosen, size=size) for _ in range(settings.word_resamples)]
@@ -220,7 +213,7 @@ def measure_embeddings(
         moved = np.searchsorted(chosen, moved[:, chosen])
         draws = [(once, stay), *((n, stay) for n in times), *((once, p) for p in moved)]
         for quantity, matrices in vectors.items():
-            if quantity in TIGHTEST_ALONE and variant not in labels.first:
+            if SOURCES[quantity] == "raw" and variant not in labels.first:
                 continue
             means = pair_means([matrix[chosen] for matrix in matrices], topics[chosen], draws)
             if not np.isfinite(means).all():
@@ -282,8 +275,7 @@ def estimate_rows(
     `value`, `low`, `high`, `n`; of the null `null` (mean), `null_low`, `null_high` (95% of it) and
     `p` (one-sided; of these topics: that others might be fitted is no part of it). Of attention
     also the ratio over each checkpoint's own null, `over_null`, `over_low`, `over_high`, and its
-    resamples, `over_replicates` [R], to compare models by. Then, where topics were left out, the
-    row over all seeds once more, with an interval over topics, too.
+    resamples, `over_replicates` [R], to compare models by.
     """
     chosen = {ALL: slice(None)}
     if len(draws.values) > 1:
@@ -297,8 +289,6 @@ def estimate_rows(
         row["p"] = (1 + (means >= value - ROUNDING * abs(value)).sum()) / (len(means) + 1)
         row = {name: float(number) for name, number in row.items()}
         row = {"seed": seed, **variant._asdict(), "quantity": quantity} | row
-        if seed == ALL:
-            whole = dict(row)
         if quantity in (ATTENTION, EQUAL):
             centres = part.null.mean(axis=0)
             corrected = Draws(part.values / centres, part.replicates / centres, part.null, part.n)
@@ -306,8 +296,6 @@ def estimate_rows(
             row |= dict(zip(("over_null", "over_low", "over_high"), ends, strict=True))
             row["over_replicates"] = corrected.replicates.mean(axis=1)
         yield row
-    if draws.without is not None:
-        yield over_topics(whole, draws.without, draws.topics)
 
 
 def without_topics(pairs: Pairs, same: np.ndarray, topics: np.ndarray) -> dict[str, np.ndarray]:
@@ -344,4 +332,5 @@ def over_topics(row: dict, without: np.ndarray, topics: int) -> dict:
     # Of pseudo-values: G times the whole less (G - 1) times what is left.
     half = intervals.half_width((G - 1) * without.std(ddof=1), G) if G > 1 else np.nan
     low, high = intervals.widened(row["value"], row["low"], row["high"], half)
+    row = {name: number for name, number in row.items() if not name.startswith("over_")}
     return row | {"quantity": row["quantity"] + OVER_TOPICS, "low": low, "high": high, "n": topics}

@@ -53,11 +53,6 @@ class Labels(NamedTuple):
         """The tightest variant of each overlap mode."""
         return set({variant.overlap: variant for variant in reversed(self.variants)}.values())
 
-    def only_first(self) -> "Labels":
-        """Without the looser variants."""
-        kept = [place for place, variant in enumerate(self.variants) if variant in self.first]
-        return self._replace(variants=[self.variants[k] for k in kept], topics=self.topics[kept])
-
 
 def variants_of(rows: pd.DataFrame) -> list[Variant]:
     """Variants of kept words or measures, in order; the first is the tightest."""

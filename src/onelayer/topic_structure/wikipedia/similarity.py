@@ -16,7 +16,6 @@ from scipy.sparse import csr_array
 COSINE, DOT = "embedding_cosine_ratio", "embedding_dot_ratio"
 RAW, RAW_DOT = "embedding_raw_cosine_ratio", "embedding_raw_dot_ratio"
 SOURCES = {COSINE: "output", DOT: "output", RAW: "raw", RAW_DOT: "raw"}
-TIGHTEST_ALONE = (RAW, RAW_DOT)  # measured at the tightest threshold
 
 
 def pair_means(
