@@ -55,11 +55,12 @@ HEAD = "head_ratio"
 SHOWN = {ATTENTION: "attention", EQUAL: "at equal distance"}
 WEIGHTS = TRAINED, RANDOM = "checkpoint", "random weights"
 WAYS = {AUTHORS: "the authors' way", OURS: "our way"}  # as in the run's tables
-COLUMNS = {  # of the table that is printed
+COLUMNS = {  # of the table that is printed; the last two stand under one header
     "attention [95%]": (TRAINED, ATTENTION),
-    "equal distance": (TRAINED, EQUAL),
+    "its weights": (TRAINED, EQUAL),
     "random weights": (RANDOM, EQUAL),
 }
+HEADER = f"{' at equal distance ':-^35}"
 READING = Path(__file__).parents[2] / "workflow/report/reading.html"
 
 
@@ -303,7 +304,8 @@ def described(rows: pd.DataFrame) -> str:
         "Beside equally frequent words of permuted topics, and at equal distance, words of one "
         f"topic attend to each other: {'; '.join(sentences)}."
     )
-    return f"{text}\n\n{textwrap.fill(sentence, 80)}"
+    header = HEADER.rjust(len(text.splitlines()[0]))
+    return f"{header}\n{text}\n\n{textwrap.fill(sentence, 80)}"
 
 
 def verdict(row: Mapping) -> str:
