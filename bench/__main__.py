@@ -354,12 +354,11 @@ def probe(here: Path, folder: Path, _more: float) -> Iterator[None]:
     model, tokenizer = load_checkpoint(folder, "cpu"), load_tokenizer(folder)
     labels = ratio.label_words(kept, vocabulary, piece_ids(tokenizer, kept["word"].unique()))
     yield
-    file, how = here / "articles.parquet", {"max_tokens": 128, "seed": 0, "reference_length": 100}
+    file, how = here / "articles.parquet", {"max_tokens": 128, "seed": 0}
     how["documents"] = sum(1 for _ in read_column(file))
     drawn = probe.sample_articles(file, AttentionProbeSettings(**how))
     texts = probe.encode_texts(tokenizer, drawn["text"], labels.words, 128)
-    bits = ratio.topic_bits(labels.topics[0])
-    probe.probe(model, texts, drawn["id"], labels.words, bits, 100)
+    probe.pair_attention(model, texts, ratio.topic_bits(labels.topics[0]))
 
 
 STEPS = {"parse": parse, "count": count, "topic model": topic_model, "probe": probe}

@@ -12,11 +12,16 @@ from onelayer.topic_structure.wikipedia.variations import measure_inputs
 with job(snakemake) as step:
     given, params = snakemake.input, snakemake.params
     settings = AttentionProbeSettings(**params.settings)
-    uncertainty = UncertaintySettings(**params.uncertainty)
-    texts, longest = read_texts(given.mixed), params.longest
-    inputs = input_sample(texts, longest, settings.documents, settings.seed)
-    models = (load_checkpoint(folder, step.device) for folder in params.folders)
-    of = models, load_tokenizer(params.folders[0]), inputs
-    words = pd.read_parquet(given.kept_words), pd.read_parquet(given.vocabulary)
-    how = settings.reference_length, uncertainty, params.seeds, params.drawn, step.progress
-    step.save(measures=measure_inputs(*of, *words, *how))
+    texts = read_texts(given.mixed)
+    measures = measure_inputs(
+        (load_checkpoint(folder, step.device) for folder in params.folders),
+        load_tokenizer(params.folders[0]),
+        input_sample(texts, params.longest, settings.documents, settings.seed),
+        pd.read_parquet(given.kept_words),
+        pd.read_parquet(given.vocabulary),
+        UncertaintySettings(**params.uncertainty),
+        params.seeds,
+        params.drawn,
+        step.progress,
+    )
+    step.save(measures=measures)

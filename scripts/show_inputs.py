@@ -51,31 +51,30 @@ def model_rows(
     gained, state = learned(histories)
     place = rows.iloc[:1][["probed", "overlap", "threshold"]]
     rows = pd.concat([rows, over, place.assign(quantity=LEARNED, **gained)], ignore_index=True)
-    of = model["inputs"] or {"order": "pieces", "articles": 1}
-    return rows.assign(model=name, state=state, order=of["order"], articles=of["articles"])
+    arm = model["inputs"] or {"order": "pieces", "articles": 1}
+    return rows.assign(model=name, state=state, order=arm["order"], articles=arm["articles"])
 
 
-def less(articles: pd.DataFrame, first: pd.DataFrame, quantity: str) -> dict[str, float]:
+def less_first(articles: pd.DataFrame, first: pd.DataFrame, quantity: str) -> dict[str, float]:
     """The ratio over its null less that of the first model: paired over articles, not seeds."""
-    one, other = (of[of["quantity"] == quantity].set_index("seed") for of in (articles, first))
-    both = one.loc[ALL], other.loc[ALL]
-    value = both[0]["over_null"] - both[1]["over_null"]
-    low, high = intervals.bootstrap_interval(
-        np.subtract(*(of["over_replicates"] for of in both)), int(both[0]["n"])
-    )
-    seeds = (intervals.mean(of.drop(index=ALL)["over_null"]) for of in (one, other))
-    halves = [np.nan_to_num(of["high"] - of["value"]) for of in seeds]
-    below, above = (np.hypot(end, np.hypot(*halves)) for end in (value - low, high - value))
-    row = {"value": value, "low": value - below, "high": value + above, "n": both[0]["n"]}
-    return row | {"null": 0.0, "quantity": f"{quantity}{DIFFERENCE}"}
+    both = [rows[rows["quantity"] == quantity].set_index("seed") for rows in (articles, first)]
+    one, other = (rows.loc[ALL] for rows in both)
+    value, n = one["over_null"] - other["over_null"], int(one["n"])
+    replicates = np.subtract(one["over_replicates"], other["over_replicates"])
+    ends = intervals.bootstrap_interval(replicates, n)
+    seeds = [intervals.mean(rows.drop(index=ALL)["over_null"]) for rows in both]
+    halves = [np.nan_to_num(mean["high"] - mean["value"]) for mean in seeds]
+    low, high = intervals.widened(value, *ends, np.hypot(*halves))
+    row = {"value": value, "low": low, "high": high, "n": n, "null": 0.0}
+    return row | {"quantity": f"{quantity}{DIFFERENCE}"}
 
 
 def names(rows: pd.DataFrame) -> dict[str, str]:
     """What stands in an input, by model."""
     arms = rows[["model", "order", "articles"]].drop_duplicates().itertuples(index=False)
     return {
-        model: "one article" if (order, of) == ("pieces", 1) else ORDERS[order].format(of)
-        for model, order, of in arms
+        model: "one article" if (order, n) == ("pieces", 1) else ORDERS[order].format(n)
+        for model, order, n in arms
     }
 
 
@@ -126,14 +125,14 @@ with job(snakemake) as step:
     parts, first = [], None
     files = zip(models.items(), snakemake.input.articles, snakemake.input.inputs, strict=True)
     for (name, model), *paths in files:
-        of = [pd.read_parquet(next(histories)) for _ in model["seeds"]]
+        losses = [pd.read_parquet(next(histories)) for _ in model["seeds"]]
         articles, inputs = map(pd.read_parquet, paths)
         articles = tightest(articles[articles["way"] == "ours"]).assign(probed=ARTICLES)
-        parts.append(rows := model_rows(name, model, of, articles, inputs))
+        parts.append(rows := model_rows(name, model, losses, articles, inputs))
         if first is not None:
-            apart = pd.DataFrame([less(articles, first, of) for of in (ATTENTION, EQUAL)])
+            apart = [less_first(articles, first, ratio) for ratio in (ATTENTION, EQUAL)]
             same = ["model", "order", "articles", "probed", "overlap", "threshold", "state"]
-            parts.append(apart.assign(**rows.iloc[0][same]))
+            parts.append(pd.DataFrame(apart).assign(**rows.iloc[0][same]))
         first = articles if first is None else first
     measured = pd.concat(parts, ignore_index=True) if parts else pd.read_csv(step.given("kept"))
     columns = [*KEYS, "quantity", "value", "low", "high", "n", "null", "state"]

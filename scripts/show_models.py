@@ -67,10 +67,10 @@ def draw_words(dots: dict[str, np.ndarray]) -> plt.Figure:
     lines = -(-len(dots) // columns)
     size = (min(WIDTH, 1.45 * columns + 1.0), 1.65 * lines + 1.7)
     figure, axes = plt.subplots(lines, columns, figsize=size, squeeze=False)
-    tops = {name: float(np.nanmax(np.abs(one), initial=0.0)) for name, one in dots.items()}
-    scaled = {name: one / (tops[name] or 1.0) for name, one in dots.items()}
+    tops = {name: np.nanmax(np.abs(matrix), initial=0.0) for name, matrix in dots.items()}
+    scaled = {name: matrix / (tops[name] or 1.0) for name, matrix in dots.items()}
     off = ~np.eye(len(words), dtype=bool)
-    bound = max(float(np.nanmax(np.abs(one[off]), initial=0.0)) for one in scaled.values()) or 1.0
+    bound = np.nanmax(np.abs([matrix[off] for matrix in scaled.values()]), initial=0.0) or 1.0
     for place, (name, matrix) in enumerate(scaled.items()):
         axis = axes.flat[place]
         image = axis.imshow(matrix, cmap=DIVERGING, vmin=-bound, vmax=bound)
@@ -79,11 +79,10 @@ def draw_words(dots: dict[str, np.ndarray]) -> plt.Figure:
             axis.axhline(edge, color="black", linewidth=0.8)
             axis.axvline(edge, color="black", linewidth=0.8)
         axis.set_title(plain(name.replace("-here", ", trained here")), fontsize=8)
+        axis.set_yticks(range(len(words)), words, fontsize=7.5)
+        axis.set_xticks(range(len(words)), words, fontsize=7.5, rotation=90)
         left, lowest = place % columns == 0, place + columns >= len(dots)
-        blank = [""] * len(words)
-        axis.set_yticks(range(len(words)), words if left else blank, fontsize=7.5)
-        axis.set_xticks(range(len(words)), words if lowest else blank, fontsize=7.5, rotation=90)
-        axis.tick_params(length=0, axis="both")
+        axis.tick_params(length=0, labelleft=left, labelbottom=lowest)
     for axis in axes.flat[len(dots) :]:
         axis.set_axis_off()
     bar = figure.colorbar(

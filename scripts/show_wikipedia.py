@@ -6,13 +6,21 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter
 
 from onelayer.evidence.figures import MARKERS, PALETTE, WIDTH, despine, plain, plt
-from onelayer.evidence.tables import interval, number, tidy
+from onelayer.evidence.tables import EMPTY, interval, number, tidy
 from onelayer.job import job
-from onelayer.topic_structure.wikipedia.measure import ALL, ATTENTION, EQUAL
+from onelayer.topic_structure.wikipedia.measure import (
+    ALL,
+    ATTENTION,
+    DISJOINT,
+    EQUAL,
+    OVER_TOPICS,
+    TIGHTER,
+)
 from onelayer.topic_structure.wikipedia.published import (
     KEYS,
     NOTES,
     NULL,
+    RAW_DIFFERENCE,
     model_rows,
     not_run,
     read_published,
@@ -23,27 +31,30 @@ OURS, PAPER = PALETTE[:2]
 PANELS = {ATTENTION: "attention", EQUAL: "at equal distance", RAW: "raw embeddings, cosine"}
 WAYS = {"authors": "the authors' way", "ours": "our way"}
 NAMES = {"minilm": "MiniLM", "mpnet": "MPNet", "random": "random weights"}
+SHOWN = [ATTENTION, f"{ATTENTION}{OVER_TOPICS}", EQUAL, f"{EQUAL}{OVER_TOPICS}"]
+SHOWN += [RAW, COSINE, RAW_DIFFERENCE, f"{TIGHTER}{OVER_TOPICS}", f"{DISJOINT}{OVER_TOPICS}"]
 
 
 def shown(rows: pd.DataFrame) -> pd.DataFrame:
-    """The table in the paper's shape: a row per way, model and threshold."""
-    readable, lines = [], rows[rows["quantity"].isin([*PANELS, COSINE])]
-    for (way, model, threshold), part in lines.groupby(["way", "model", "threshold"], sort=False):
+    """A row per way, model and threshold, as in the paper; columns have the quantities' names."""
+    lines, keys = [], ["way", "model", "threshold"]
+    for (way, model, threshold), part in rows[rows["quantity"].isin(SHOWN)].groupby(
+        keys, sort=False
+    ):
         by, at = part.set_index("quantity"), part["published_threshold"].iloc[0]
-        nominal = " (nominal)" if way == "ours" else ""
-        row = {"way": way, "model": model, "threshold": threshold, "paper": f"{at:g}{nominal}"}
-        for quantity, name in (*PANELS.items(), (COSINE, "cosine at the layer's output")):
-            one = by.loc[quantity] if quantity in by.index else pd.Series(np.nan, rows.columns)
-            empty = one["state"] == "undecided" and quantity == RAW and np.isnan(one["published"])
-            ours = interval(*one["value":"high"], 3)
-            row[f"{name} [95%]"] = "means ≈ 0" if empty else ours
-            if quantity != COSINE:
-                row[f"{name}, null"] = interval(one["null"], one["null_low"], one["null_high"], 3)
-                row[f"{name}, p"] = number(one["p"], 3)
-            if quantity != EQUAL:
-                row[f"{name}, paper"] = number(one["published"], 3)
-        readable.append(row)
-    return pd.DataFrame(readable)
+        paper = EMPTY if np.isnan(at) else f"{at:g}{' (nominal)' if way == 'ours' else ''}"
+        line = {"way": way, "model": model, "threshold": threshold, "paper": paper}
+        for quantity in SHOWN:
+            row = by.loc[quantity] if quantity in by.index else pd.Series(np.nan, rows.columns)
+            empty = row["state"] == "undecided" and quantity == RAW and np.isnan(row["published"])
+            line[quantity] = "means ≈ 0" if empty else interval(*row["value":"high"], 3)
+            if quantity.removesuffix(OVER_TOPICS) in line and quantity.endswith(OVER_TOPICS):
+                continue  # its null and the published number stand with the plain one
+            null = interval(row["null"], row["null_low"], row["null_high"], 3)
+            line |= {f"{quantity}, null": null, f"{quantity}, paper": number(row["published"], 3)}
+        lines.append(line)
+    table = pd.DataFrame(lines)
+    return table.loc[:, (table != EMPTY).any()]
 
 
 def draw(measures: dict, models: dict, ways: dict, published: dict):
@@ -64,12 +75,12 @@ def draw(measures: dict, models: dict, ways: dict, published: dict):
             like = models[name]["published_as"] if name in models else name
             for k, (threshold, at) in enumerate(ways[way].items()):
                 y, shape = line + 0.26 * (k - 1), {"marker": MARKERS[k], "ms": 4.2, "ls": ""}
-                of = COSINE if quantity == RAW else quantity
-                theirs = published.get(("disjoint", like, at, of), np.nan)
+                compared = COSINE if quantity == RAW else quantity
+                theirs = published.get(("disjoint", like, at, compared), np.nan)
                 axis.plot(theirs, y, mfc="none", color=PAPER, zorder=5, **shape)
                 if name in drawn and not (quantity == RAW and name in controls):
-                    of = f"way == '{way}' and overlap == 'disjoint' and threshold == '{threshold}'"
-                    rows = measures[name].query(f"{of} and quantity == '{quantity}'")
+                    of_way = "overlap == 'disjoint' and way == @way and quantity == @quantity"
+                    rows = measures[name].query(f"{of_way} and threshold == '{threshold}'")
                     if len(rows):
                         draw_ours(axis, rows.set_index("seed"), y, shape)
         axis.grid(axis="y", linewidth=0.4)
@@ -122,16 +133,16 @@ with job(snakemake) as step:
     parts = []
     for name, model in models.items():
         histories = [pd.read_parquet(path) for path in snakemake.params.histories[name]]
-        of = measures[name], name, model["published_as"], histories
-        parts.append(model_rows(*of, ways, published))
+        like = model["published_as"]
+        parts.append(model_rows(measures[name], name, like, histories, ways, published))
     probed = [(name, at) for name in models for at in ways["authors"].values()]
     everything = pd.concat(parts, ignore_index=True)
     for overlap in ("disjoint", "overlapping"):
-        of = everything["overlap"].str.startswith(overlap)  # `disjoint - overlapping` to disjoint
-        missing = not_run(published, overlap, probed)
-        rows = pd.concat([everything[of], missing], ignore_index=True)
+        chosen = everything["overlap"].str.startswith(overlap)  # also `disjoint - overlapping`
+        absent = not_run(published, overlap, probed)
+        rows = pd.concat([everything[chosen], absent], ignore_index=True)
         rows = tidy(rows.drop(columns=NULL), KEYS).join(rows[NULL])
         title = f"Topic structure on Wikipedia, {overlap} topics: one topic over two"
-        notes = [*NOTES, *(f"{name}: {of['note']}" for name, of in models.items() if of["note"])]
-        step.save_table(rows, output=overlap, title=title, shown=shown(rows), notes=notes)
+        notes = [f"{name}: {model['note']}" for name, model in models.items() if model["note"]]
+        step.save_table(rows, output=overlap, title=title, shown=shown(rows), notes=NOTES + notes)
     step.save_figure(draw(measures, models, ways, published))

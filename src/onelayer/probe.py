@@ -31,26 +31,36 @@ from onelayer.text.corpus.articles import words
 from onelayer.text.models.checkpoints import load_checkpoint, longest_text, random_model
 from onelayer.text.models.tokenizer import check_pieces, load_tokenizer, piece_ids
 from onelayer.text.topics.lda import silent
-from onelayer.topic_structure.wikipedia.measure import ATTENTION, EQUAL, as_it_is, measure_attention
-from onelayer.topic_structure.wikipedia.probe import embed, encode_texts, probe, sample_articles
+from onelayer.topic_structure.wikipedia.measure import (
+    ATTENTION,
+    AUTHORS,
+    EQUAL,
+    OURS,
+    measure_model,
+)
+from onelayer.topic_structure.wikipedia.probe import (
+    embed,
+    encode_texts,
+    pair_attention,
+    sample_articles,
+)
 from onelayer.topic_structure.wikipedia.ratio import keep_words, label_words, topic_bits
 from onelayer.topic_structure.wikipedia.reading import choose_articles, page, shown_model
-from onelayer.topic_structure.wikipedia.similarity import measure_embeddings
 
-REFERENCE_LENGTH, MAX_TOKENS = 100, 128
+MAX_TOKENS = 128
 USUAL = UncertaintySettings()
 NEGLIGIBLE = 0.03  # a ratio that lies so close to 1 on both sides shows nothing
 NOTHING = f"negligibly more or less (within {NEGLIGIBLE}) in"
 HEAD = "head_ratio"
 SHOWN = {ATTENTION: "attention", EQUAL: "at equal distance"}
 WEIGHTS = TRAINED, RANDOM = "checkpoint", "random weights"
-WAYS = AUTHORS, OURS = "authors", "ours"  # topics, words a topic, weights; as in the run's tables
-NAMES = {AUTHORS: "the authors' way", OURS: "our way"}
-COLUMNS = {  # of the table that is printed
+WAYS = {AUTHORS: "the authors' way", OURS: "our way"}  # as in the run's tables
+COLUMNS = {  # of the table that is printed; the last two stand under one header
     "attention [95%]": (TRAINED, ATTENTION),
-    "equal distance": (TRAINED, EQUAL),
+    "its weights": (TRAINED, EQUAL),
     "random weights": (RANDOM, EQUAL),
 }
+HEADER = f"{' at equal distance ':-^35}"
 READING = Path(__file__).parents[2] / "workflow/report/reading.html"
 
 
@@ -81,7 +91,7 @@ def probe_topic_structure(
         `high` over `n` texts or words; and of permuted topics `null` (mean) and others.
         `attention_ratio` and `embedding_cosine_ratio` are of pairs of one topic over pairs of two;
         `over_null`, `over_low`, `over_high` are the first over its null. `head_ratio` is of single
-        heads, by `layer` and `head`. Embeddings and heads are of the first threshold alone.
+        heads, by `layer` and `head`, at the first threshold.
 
     Raises:
         OnelayerError: fewer than two texts or topics, too few pairs of their words, more tokens
@@ -98,37 +108,26 @@ def probe_topic_structure(
     counts = pd.Series([word for text in texts for word in words(text)]).value_counts()
     occurrences = counts.reindex(kept["word"].unique(), fill_value=0)
     vocabulary = occurrences.rename_axis("word").reset_index(name="occurrences")
-    read = _read(model, tokenizer, texts, {OURS: kept}, vocabulary, max_tokens)
-    return _probe_ways(model, tokenizer, *read, uncertainty, batch, progress).drop(columns="way")
+    read = texts, {OURS: kept}, vocabulary, max_tokens
+    rows = _probe_ways(model, tokenizer, *read, uncertainty, batch, progress)
+    return rows.drop(columns="way")
 
 
-def _read(model, tokenizer, texts, kept, vocabulary, max_tokens) -> tuple[dict, list]:
-    """`Labels` by way, and the texts as the model reads them whatever its weights."""
+def _probe_ways(
+    model, tokenizer, texts, kept, vocabulary, max_tokens, uncertainty, batch, progress
+) -> pd.DataFrame:
+    """Rows of `probe_topic_structure` for each `way` in `kept`, of one forward pass a text."""
     check_pieces(tokenizer, len(model.get_input_embeddings().weight), "tokenizer")
     pieces = piece_ids(tokenizer, pd.concat(kept.values())["word"].unique())
-    labels = {way: label_words(of, vocabulary, pieces) for way, of in kept.items()}
-    return labels, encode_texts(tokenizer, texts, labels[OURS].words, max_tokens)
-
-
-def _probe_ways(model, tokenizer, labels, read, uncertainty, batch, progress) -> pd.DataFrame:
-    """Rows of `probe_topic_structure` for each `way` in `labels`, of one forward pass a text.
-
-    The authors' way has weights as they are, ours corrects them for length and has single heads.
-    """
-    ours, tables = labels[OURS], []
-    of = range(len(read)), ours.words, topic_bits(ours.topics[0]), REFERENCE_LENGTH
-    pairs, heads = probe(model, read, *of, progress=progress, batch=batch)
-    vectors = [embed(model, tokenizer, ours.words)]
-    for way, of in labels.items():
-        weight = pairs["mean"].to_numpy()
-        weight = as_it_is(pairs, weight, REFERENCE_LENGTH) if way == AUTHORS else weight
-        tables += [
-            measure_attention(pairs, [weight], of, uncertainty).assign(way=way),
-            measure_embeddings(vectors, of.only_first(), uncertainty).assign(way=way),
-        ]
+    labels = {way: label_words(words, vocabulary, pieces) for way, words in kept.items()}
+    ours = labels[OURS]
+    encoded = encode_texts(tokenizer, texts, ours.words, max_tokens)
+    bits = topic_bits(ours.topics[0])
+    pairs, heads = pair_attention(model, encoded, bits, progress=progress, batch=batch)
+    rows = measure_model(pairs, [embed(model, tokenizer, ours.words)], labels, uncertainty)
     heads = heads.rename(columns={"ratio": "value"})
     heads = heads.assign(quantity=HEAD, way=OURS, **ours.variants[0]._asdict())
-    table = pd.concat([*tables, heads], ignore_index=True)
+    table = pd.concat([rows, heads], ignore_index=True)
     table = table.astype({"layer": "Int64", "head": "Int64"})  # none but of single heads
     return table.drop(columns=["seed", "over_replicates"])
 
@@ -141,9 +140,9 @@ def kept_words(topics: Mapping[str, Iterable[str]] | pd.DataFrame) -> pd.DataFra
         return topics
     if not isinstance(topics, Mapping) or len(topics) < 2:
         raise OnelayerError("topics: words by topic are needed, of at least 2 topics")
-    if one := [name for name, of in topics.items() if isinstance(of, str)]:
-        raise OnelayerError(f"topics: {one[0]}: one word was given; a list of words is needed")
-    rows = [(k, word.lower()) for k, of in enumerate(topics.values()) for word in of]
+    if bad := [name for name, given in topics.items() if isinstance(given, str)]:
+        raise OnelayerError(f"topics: {bad[0]}: one word was given; a list of words is needed")
+    rows = [(k, word.lower()) for k, given in enumerate(topics.values()) for word in given]
     kept = pd.DataFrame(rows, columns=["topic", "word"]).drop_duplicates(ignore_index=True)
     overlap = "overlapping" if kept["word"].duplicated().any() else "disjoint"
     return kept.assign(overlap=overlap, threshold="given")
@@ -179,12 +178,10 @@ def compare_checkpoints(
         raise OnelayerError(f"{path.parent}: no topics here; snakemake {path}")
     kept = pd.read_parquet(path).query("overlap == @overlap")
     vocabulary = pd.read_parquet(path.with_name("vocabulary.parquet"))
-    how = AmbiguitySettings(overlaps=[overlap], thresholds=AUTHORS_WORDS)
-    of_ways = {AUTHORS: keep_words(theirs[0], vocabulary, how), OURS: kept}
-    drawn = AttentionProbeSettings(
-        documents=documents, max_tokens=MAX_TOKENS, reference_length=REFERENCE_LENGTH, seed=0
-    )
-    articles = sample_articles(results / "corpora" / corpus / "articles.parquet", drawn)
+    ambiguity = AmbiguitySettings(overlaps=[overlap], thresholds=AUTHORS_WORDS)
+    by_way = {AUTHORS: keep_words(theirs[0], vocabulary, ambiguity), OURS: kept}
+    settings = AttentionProbeSettings(documents=documents, max_tokens=MAX_TOKENS, seed=0)
+    articles = sample_articles(results / "corpora" / corpus / "articles.parquet", settings)
     chosen = choose_articles(articles, kept, count=3, most_words=40)
     to.mkdir(parents=True, exist_ok=True)
     tables, shown = [], []
@@ -194,13 +191,13 @@ def compare_checkpoints(
             if weights == TRAINED:
                 model = load_checkpoint(folder, device, dtype="auto")
                 dtype, most = model.dtype, int(min(MAX_TOKENS, longest_text(model)))
-                read = _read(model, tokenizer, articles["text"], of_ways, vocabulary, most)
             else:
-                how = {"attn_implementation": "eager", "dtype": dtype}
-                model = random_model(folder, seed=0, **how).to(device)
+                model = random_model(folder, seed=0, attn_implementation="eager", dtype=dtype)
+                model = model.to(device)
             title = f"{name}, {weights}"
-            how = USUAL, batch, functools.partial(progress, desc=title)
-            found = _probe_ways(model, tokenizer, *read, *how)
+            read = articles["text"], by_way, vocabulary, most
+            bar = functools.partial(progress, desc=title)
+            found = _probe_ways(model, tokenizer, *read, USUAL, batch, bar)
             tables.append(found.assign(model=name, weights=weights))
             heads = found[found["quantity"] == HEAD].rename(columns={"value": "ratio"})
             shown.append(shown_model(title, model, tokenizer, heads, chosen))
@@ -246,8 +243,8 @@ def _draw(rows: pd.DataFrame, heads: pd.DataFrame, to: Path) -> None:
     most = 1 + min(1, max(NEGLIGIBLE, strongest))
     for (ratios, *maps), name in zip(axes, names, strict=True):
         for k, weights in enumerate(WEIGHTS):
-            of_weights = rows[(rows["model"] == name) & (rows["weights"] == weights)]
-            part = of_weights.drop_duplicates(["way", "quantity"]).set_index(["way", "quantity"])
+            part = rows[(rows["model"] == name) & (rows["weights"] == weights)]
+            part = part.drop_duplicates(["way", "quantity"]).set_index(["way", "quantity"])
             part = part.loc[lines]
             heights = np.arange(len(lines)) + 0.16 * (2 * k - 1)
             ratios.hlines(heights, part["null_low"], part["null_high"], color="0.85", linewidth=5)
@@ -256,8 +253,8 @@ def _draw(rows: pd.DataFrame, heads: pd.DataFrame, to: Path) -> None:
             grid = heads[(heads["model"] == name) & (heads["weights"] == weights)]
             grid = grid.pivot(index="layer", columns="head", values="value").to_numpy()
             extent = 0.5, grid.shape[1] + 0.5, grid.shape[0] + 0.5, 0.5
-            how = {"vmin": 2 - most, "vmax": most, "cmap": DIVERGING, "aspect": "auto"}
-            image = maps[k].imshow(grid, extent=extent, **how)
+            colours = {"vmin": 2 - most, "vmax": most, "cmap": DIVERGING}
+            image = maps[k].imshow(grid, extent=extent, aspect="auto", **colours)
             maps[k].set_ylabel("layer")
             for axis in (maps[k].xaxis, maps[k].yaxis):
                 axis.get_major_locator().set_params(integer=True)
@@ -278,45 +275,44 @@ def _draw(rows: pd.DataFrame, heads: pd.DataFrame, to: Path) -> None:
 
 
 def described(rows: pd.DataFrame) -> str:
-    """A table of at most 80 columns of rows of `probe_topic_structure`, and a sentence.
+    """A table of at most 80 columns, of each way's first threshold, and a sentence.
 
-    Args:
-        rows: with `model`, `weights` (`TRAINED`, `RANDOM`) and `way`; shown are those of each
-            way's first threshold.
+    `rows`: of `probe_topic_structure`, with `model`, `weights` (`TRAINED`, `RANDOM`) and `way`.
     """
-    keys, lines, sentences = ["model", "way", "weights", "quantity"], [], []
+    keys = ["model", "way", "weights", "quantity"]
     by = rows.drop_duplicates(keys).set_index(keys)
-    sayings = {way: {} for way in WAYS}
+    lines, found = [], {way: {} for way in WAYS}
     for name, way in product(dict.fromkeys(rows["model"]), WAYS):
-        row = {"checkpoint": name, "way": way}
-        for column, of in COLUMNS.items():
-            row[column] = interval(*by.loc[(name, way, *of), ["value", "low", "high"]])
-        lines.append(row)
-        one = by.loc[(name, way, TRAINED, EQUAL)]
-        times = interval(one["over_null"], one["over_low"], one["over_high"])
-        of = verdict(one)
-        named = name if of == NOTHING else f"{name} ({times} times)"
-        sayings[way].setdefault(of, []).append(named)
+        line = {"checkpoint": name, "way": way}
+        for column, place in COLUMNS.items():
+            line[column] = interval(*by.loc[(name, way, *place), ["value", "low", "high"]])
+        lines.append(line)
+        row = by.loc[(name, way, TRAINED, EQUAL)]
+        times = interval(row["over_null"], row["over_low"], row["over_high"])
+        outcome = verdict(row)
+        named = name if outcome == NOTHING else f"{name} ({times} times)"
+        found[way].setdefault(outcome, []).append(named)
     table = pd.DataFrame(lines)
     room = 79 - len(table.drop(columns="checkpoint").to_string(index=False).splitlines()[0])
     short = [n if len(n) <= room else f"…{n[1 - room :]}" for n in table["checkpoint"]]
-    table["checkpoint"] = short
-    for way, found in sayings.items():
+    text, sentences = table.assign(checkpoint=short).to_string(index=False), []
+    for way, outcomes in found.items():
         words = by.xs(way, level="way")["threshold"].iloc[0]
-        parts = "; ".join(f"{of} {', '.join(names)}" for of, names in found.items())
-        sentences.append(f"{NAMES[way]} ({words}) {parts}")
-    text = (
+        parts = "; ".join(f"{one} {', '.join(names)}" for one, names in outcomes.items())
+        sentences.append(f"{WAYS[way]} ({words}) {parts}")
+    sentence = (
         "Beside equally frequent words of permuted topics, and at equal distance, words of one "
         f"topic attend to each other: {'; '.join(sentences)}."
     )
-    return f"{table.to_string(index=False)}\n\n{textwrap.fill(text, 80)}"
+    header = HEADER.rjust(len(text.splitlines()[0]))
+    return f"{header}\n{text}\n\n{textwrap.fill(sentence, 80)}"
 
 
 def verdict(row: Mapping) -> str:
     """What a ratio over its null shows, in the scoreboard's words: a row of the ratio."""
     over = {"value": row["over_null"], "low": row["over_low"], "high": row["over_high"]}
     null = {end: row[end] / row["null"] for end in ("null_low", "null_high")}
-    one = {**over, **null, "null": 1.0, "n": row["n"], "state": ""}
-    words_of = {"reproduced": "more in", "opposite": "less in", "undecided": "undecided in"}
-    words_of |= {"negligible": NOTHING}
-    return words_of[judge(one, {"rule": "direction", "side": 1, "matters": NEGLIGIBLE})]
+    corrected = {**over, **null, "null": 1.0, "n": row["n"], "state": ""}
+    words = {"reproduced": "more in", "opposite": "less in", "undecided": "undecided in"}
+    words |= {"negligible": NOTHING}
+    return words[judge(corrected, {"rule": "direction", "side": 1, "matters": NEGLIGIBLE})]

@@ -1,6 +1,7 @@
 """The probe, its ratios, nulls and intervals agree with plain loops (tests/oracle/wikipedia.py)."""
 
 import math
+from collections import defaultdict
 
 import numpy as np
 import pandas as pd
@@ -17,12 +18,12 @@ from onelayer.topic_structure.wikipedia.measure import (
     ATTENTION,
     DISJOINT,
     EQUAL,
-    WITHIN_DOCUMENTS,
     measure_attention,
+    measure_embeddings,
     over_topics,
     without_topics,
 )
-from onelayer.topic_structure.wikipedia.probe import encode_texts, probe
+from onelayer.topic_structure.wikipedia.probe import encode_texts, pair_attention
 from onelayer.topic_structure.wikipedia.ratio import (
     Labels,
     Pairs,
@@ -31,7 +32,7 @@ from onelayer.topic_structure.wikipedia.ratio import (
     permutations,
     topic_bits,
 )
-from onelayer.topic_structure.wikipedia.similarity import COSINE, measure_embeddings, pair_means
+from onelayer.topic_structure.wikipedia.similarity import COSINE, pair_means
 from tests.oracle import wikipedia as loops
 
 SOME = ["frog", "toad", "pond", "bach", "opera", "mozart"]
@@ -57,13 +58,13 @@ def probed(request, tmp_path_factory):
     model, tokenizer = load_checkpoint(folder), load_tokenizer(folder)
     labels = label_words(KEPT, VOCABULARY, piece_ids(tokenizer, KEPT["word"].unique()))
     texts = encode_texts(tokenizer, TEXTS, labels.words, 64)
-    rows, heads = probe(model, texts, DOCUMENTS, labels.words, topic_bits(labels.topics[0]), 7)
-    return folder, labels, rows, heads
+    pairs, heads = pair_attention(model, texts, topic_bits(labels.topics[0]))
+    return folder, labels, pairs.length_corrected(), heads
 
 
 def measured(probed) -> pd.DataFrame:
-    _, labels, rows, _ = probed
-    table = measure_attention(rows, [rows["mean"]], labels, FEW)
+    _, labels, pairs, _ = probed
+    table = measure_attention(pairs, labels, FEW)
     return table.set_index(["overlap", "threshold", "quantity"])
 
 
@@ -74,7 +75,6 @@ def test_ratios_and_their_intervals_agree_with_loops_over_the_texts(probed, over
     drawn = generator("documents", 0).multinomial(10, np.full(10, 0.1), size=100)
     drawn = [np.repeat(DOCUMENTS, times).tolist() for times in drawn]
     by_quantity = {ATTENTION: loops.ratio, EQUAL: loops.ratio_at_equal_distance}
-    by_quantity[WITHIN_DOCUMENTS] = loops.ratio_within_documents
     for quantity, of in by_quantity.items():
         row = measured(probed).loc[(overlap, "top 3", quantity)]
         assert row["value"] == pytest.approx(of(sums, counts, DOCUMENTS), rel=1e-10)
@@ -97,14 +97,14 @@ def test_ratios_of_single_heads_agree_with_loops(probed):
 
 @pytest.mark.parametrize("overlap", TOPICS)
 def test_the_null_is_the_ratio_of_words_with_the_topics_of_others(probed, overlap):
-    _, labels, rows, _ = probed
+    _, labels, pairs, _ = probed
     place = [variant.overlap for variant in labels.variants].index(overlap)
     moved = permutations(labels.topics[place], labels.occurrences, FEW)
     nulls = []
     for p in moved:
         words, old = labels.words, TOPICS[overlap]
         topics = {word: old.get(words[p[w]], set()) for w, word in enumerate(words)}
-        same, other = _pairs(rows, topics)
+        same, other = _means(pairs, labels.words, topics)
         nulls.append(same / other)
     row = measured(probed).loc[(overlap, "top 3", ATTENTION)]
     assert row["null"] == pytest.approx(np.mean(nulls), rel=1e-10)
@@ -115,13 +115,13 @@ def test_the_null_is_the_ratio_of_words_with_the_topics_of_others(probed, overla
     assert list(row[["over_low", "over_high"]]) == pytest.approx(ends, rel=1e-10)
 
 
-def _pairs(rows: pd.DataFrame, topics: dict[str, set]) -> tuple[float, float]:
-    """Mean weights of same and different topics, row by row."""
+def _means(pairs: Pairs, words: list[str], topics: dict[str, set]) -> tuple[float, float]:
+    """Mean weights of same and different topics, pair by pair."""
     means = {True: [], False: []}
-    for row in rows.itertuples():
-        first, second = topics[row.first], topics[row.second]
+    for a, b, weight in zip(pairs.first, pairs.second, pairs.weights[0], strict=True):
+        first, second = topics[words[a]], topics[words[b]]
         if first and second:
-            means[bool(first & second)].append(row.mean)
+            means[bool(first & second)].append(weight)
     return np.mean(means[True]), np.mean(means[False])
 
 
@@ -182,9 +182,9 @@ def test_embedding_ratios_are_those_of_unit_vectors_over_all_pairs():
 
 
 def test_one_checkpoint_twice_has_the_ratio_of_one(probed):
-    _, labels, rows, _ = probed
-    weight = rows["mean"]
-    one, both = (measure_attention(rows, [weight] * n, labels, FEW, [3, 7][:n]) for n in (1, 2))
+    _, labels, pairs, _ = probed
+    twice = pairs._replace(weights=np.concatenate([pairs.weights] * 2))
+    one, both = (measure_attention(each, labels, FEW, [3, 7]) for each in (pairs, twice))
     assert list(dict.fromkeys(both["seed"])) == [ALL, "3", "7"]
     again = both[both["seed"] == ALL].reset_index(drop=True)
     np.testing.assert_allclose(again["value"], one["value"], rtol=1e-12)
@@ -201,16 +201,15 @@ def test_topics_drawn_anew_widen_the_interval_on_both_sides():
     first, second = first[kept], second[kept]
     # Topics differ in how much their words attend to each other.
     weight = rng.random(len(first)) * np.where(first % 6 == second % 6, 1 + first % 6, 1)
-    rows = pd.DataFrame({"distance": rng.integers(0, 17, len(first)), "mean": weight})
-    for name, codes in (("first", first), ("second", second)):
-        rows[name] = pd.Categorical.from_codes(codes, words)
-    documents = [str(place) for place in range(30)]
-    rows["document"] = pd.Categorical.from_codes(rng.integers(0, 30, len(first)), documents)
-    table = measure_attention(rows, [rows["mean"]], labels, FEW, vary_topics=True)
+    distance, document = rng.integers(0, 17, len(first)), rng.integers(0, 30, len(first))
+    every = np.ones(len(first), dtype=int)
+    pairs = Pairs(first, second, document, distance, every, every > 0, weight[None], 30)
+    table = measure_attention(pairs, labels, FEW, vary_topics=True)
     table = table.set_index("quantity")
-    plain, over = table.loc[ATTENTION], table.loc[f"{ATTENTION}_over_topics"]
-    assert over["value"] == plain["value"] and over["n"] == 6
-    assert over["low"] < plain["low"] and over["high"] > plain["high"]
+    for quantity in (ATTENTION, EQUAL):
+        plain, over = table.loc[quantity], table.loc[f"{quantity}_over_topics"]
+        assert over["value"] == plain["value"] and over["n"] == 6
+        assert over["low"] < plain["low"] and over["high"] > plain["high"]
 
 
 @pytest.mark.parametrize("overlap", [False, True])
@@ -221,21 +220,26 @@ def test_the_jackknife_leaves_out_topics_as_a_loop_over_pairs_does(overlap):
         topics |= rng.random((80, K)) < 0.04
     first, second = rng.integers(0, 80, size=(2, 3000))
     first, second = first[first != second], second[first != second]
-    weight = rng.random(len(first))
-    numbers = np.stack([np.ones(len(first)), weight])
-    pairs = Pairs(first, second, np.zeros_like(first), np.ones_like(first), numbers)
+    distance, weight = rng.integers(0, 3, len(first)), rng.random(len(first))
+    nought = np.zeros_like(first)
+    pairs = Pairs(first, second, nought, distance, nought, nought > 0, weight[None], 1)
     same = (topics[first] & topics[second]).any(axis=1)
     found = without_topics(pairs, same, topics)
-    ratios = []
+    ratios = {ATTENTION: [], EQUAL: []}
     for group in range(20):
-        left = [{k for k in np.flatnonzero(of) if k % 20 != group} for of in topics]
-        means = {True: [], False: []}
-        for a, b, number in zip(first, second, weight, strict=True):
+        left = [{k for k in np.flatnonzero(sets) if k % 20 != group} for sets in topics]
+        sums, counts = defaultdict(float), defaultdict(int)
+        for a, b, place, number in zip(first, second, distance, weight, strict=True):
             if left[a] and left[b]:
-                means[bool(left[a] & left[b])].append(number)
-        ratios.append(np.mean(means[True]) / np.mean(means[False]))
-    np.testing.assert_allclose(found, ratios, rtol=1e-12)
-    row = over_topics({"quantity": "q", "value": 1, "low": 0.6, "high": 1.3}, found, K)
+                kind = "same" if left[a] & left[b] else "different"
+                sums[0, kind, place] += number
+                counts[0, kind, place] += 1
+        ratios[ATTENTION].append(loops.ratio(sums, counts, [0]))
+        ratios[EQUAL].append(loops.ratio_at_equal_distance(sums, counts, [0]))
+    for quantity, by_hand in ratios.items():
+        np.testing.assert_allclose(found[quantity], by_hand, rtol=1e-12)
+    ratios = ratios[ATTENTION]
+    row = over_topics({"quantity": "q", "value": 1, "low": 0.6, "high": 1.3}, found[ATTENTION], K)
     spread = math.sqrt(sum((one - np.mean(ratios)) ** 2 for one in ratios) * 19 / 20)
     half = scipy.stats.t.ppf(0.975, 19) * spread
     assert row["high"] == pytest.approx(1 + math.hypot(0.3, half))

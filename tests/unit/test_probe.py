@@ -151,7 +151,7 @@ def test_a_table_has_each_number_in_its_column():
     rows["null_low"], rows["null_high"], rows["over_null"] = 1.9, 2.1, rows["value"] / 2
     for end, by in (("low", 0.9), ("high", 1.1)):
         rows[end], rows[f"over_{end}"] = by * rows["value"], by * rows["over_null"]
-    _, theirs, ours, _, sentence = described(rows).split("\n", 4)
+    _, _, theirs, ours, _, sentence = described(rows).split("\n", 5)
     assert theirs == "      mine authors 5.00 [4.50, 5.50] 4.00 [3.60, 4.40] 3.00 [2.70, 3.30]"
     assert ours == "      mine    ours 4.00 [3.60, 4.40] 3.00 [2.70, 3.30] 2.00 [1.80, 2.20]"
     assert " ".join(sentence.split()).endswith(
@@ -164,17 +164,18 @@ def test_long_names_are_cut_to_80_columns(tiny):
     table = onelayer.probe_topic_structure(*tiny, TEXTS, TOPICS, max_tokens=64, uncertainty=FEW)
     both = product(("checkpoint", "random weights"), ("authors", "ours"))
     rows = [table.assign(model="a" * 70 + "z", weights=weights, way=way) for weights, way in both]
-    header, row, *_ = described(pd.concat(rows, ignore_index=True)).splitlines()
+    _, header, row, *_ = described(pd.concat(rows, ignore_index=True)).splitlines()
     assert len(header) == len(row) == 80 and row.startswith("…a") and "az " in row
 
 
 def shape(printed):
     """The header's columns, how rows of numbers look, and how the two last parts begin."""
-    header, *rows = printed.splitlines()
+    above, header, *rows = printed.splitlines()
     _, sentence, last = printed.strip().split("\n\n")
     numbers = [re.sub(r"\d", "0", row.split(maxsplit=1)[1]) for row in rows[:2]]
     of = re.sub(r"\(.*?\)", "", " ".join(sentence.split()))
-    return header.split(), numbers, of.split(":")[0], re.sub(r".*/|[\d.]+ ", "", last)
+    headers = above.split() + header.split()
+    return headers, numbers, of.split(":")[0], re.sub(r".*/|[\d.]+ ", "", last)
 
 
 TRIED = ("bert", "roberta", "albert", "electra", "bart", "distilbert", "mpnet", "deberta-v2")

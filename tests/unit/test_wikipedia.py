@@ -29,13 +29,13 @@ from onelayer.topic_structure.wikipedia.measure import (
     ATTENTION,
     EQUAL,
     TIGHTER,
-    as_it_is,
     measure_attention,
+    measure_embeddings,
 )
 from onelayer.topic_structure.wikipedia.probe import (
     Text,
     encode_texts,
-    probe,
+    pair_attention,
     sample_articles,
 )
 from onelayer.topic_structure.wikipedia.published import (
@@ -46,12 +46,13 @@ from onelayer.topic_structure.wikipedia.published import (
 )
 from onelayer.topic_structure.wikipedia.ratio import (
     Labels,
+    Pairs,
     Variant,
     label_words,
     tightest,
     topic_bits,
 )
-from onelayer.topic_structure.wikipedia.similarity import COSINE, DOT, RAW, measure_embeddings
+from onelayer.topic_structure.wikipedia.similarity import COSINE, DOT, RAW
 from onelayer.topic_structure.wikipedia.variations import (
     ACROSS,
     DRAWN,
@@ -63,7 +64,7 @@ from tests.oracle.wikipedia import WORDS, save_tiny
 
 ROOT = Path(__file__).parents[2]
 FEW = UncertaintySettings(document_resamples=100, word_resamples=50, permutations=50)
-HOW = AttentionProbeSettings(documents=50, max_tokens=64, reference_length=100, seed=0)
+HOW = AttentionProbeSettings(documents=50, max_tokens=64, seed=0)
 RNG = np.random.default_rng(0)
 TEXTS = [" ".join(RNG.choice([*WORDS, "the", ","], size=RNG.integers(20, 60))) for _ in range(50)]
 KEPT = pd.DataFrame(
@@ -79,19 +80,19 @@ def tiny(tmp_path_factory) -> Path:
     return save_tiny(tmp_path_factory.mktemp("tiny") / "model")
 
 
-def probed(folder: Path, texts: list[str] = TEXTS, batch: int = 1) -> tuple[pd.DataFrame, Labels]:
+def probed(folder: Path, texts: list[str] = TEXTS, batch: int = 1) -> tuple[Pairs, Labels]:
     model, tokenizer = load_checkpoint(folder), load_tokenizer(folder)
     labels = label_words(KEPT, VOCABULARY, piece_ids(tokenizer, WORDS))
-    given = range(len(texts)), labels.words, topic_bits(labels.topics[0]), 100
     encoded = encode_texts(tokenizer, texts, labels.words, 64)
-    return probe(model, encoded, *given, batch=batch)[0], labels
+    pairs, _ = pair_attention(model, encoded, topic_bits(labels.topics[0]), batch=batch)
+    return pairs.length_corrected(), labels
 
 
 def test_random_weights_have_ratio_one(tmp_path, tiny):
     """The acceptance number of a random model: attention .9993 to 1.0008 of uniform attention."""
     save_random_checkpoint(tiny, tmp_path, seed=0)
-    rows, labels = probed(tmp_path)
-    table = measure_attention(rows, [rows["mean"]], labels, FEW).set_index("quantity")
+    pairs, labels = probed(tmp_path)
+    table = measure_attention(pairs, labels, FEW).set_index("quantity")
     for quantity in (ATTENTION, EQUAL):
         assert table.loc[quantity, "value"] == pytest.approx(1, abs=0.01)
         assert table.loc[quantity, "null"] == pytest.approx(1, abs=0.01)
@@ -111,10 +112,9 @@ def test_uniform_attention_gives_every_pair_one_value_whatever_the_length(
     attention, tiny, monkeypatch
 ):
     monkeypatch.setattr("onelayer.topic_structure.wikipedia.probe.forward", attention)
-    rows, _ = probed(tiny)
-    assert rows["keys"].nunique() > 10
-    np.testing.assert_allclose(rows["mean"], 0.01, rtol=1e-6)
-    np.testing.assert_allclose(as_it_is(rows, rows["mean"], 100), 1 / rows["keys"], rtol=1e-6)
+    pairs, _ = probed(tiny)
+    assert len(np.unique(pairs.keys)) > 10
+    np.testing.assert_allclose(pairs.weights, 1, rtol=1e-6)
 
 
 def test_a_model_of_topics_attends_within_them_and_beyond_its_null(tiny, monkeypatch):
@@ -126,8 +126,8 @@ def test_a_model_of_topics_attends_within_them_and_beyond_its_null(tiny, monkeyp
         return (weights / weights.sum(dim=-1, keepdim=True))[None, None]
 
     monkeypatch.setattr("onelayer.topic_structure.wikipedia.probe.forward", follows)
-    rows, labels = probed(tiny)
-    row = measure_attention(rows, [rows["mean"]], labels, FEW).set_index("quantity").loc[ATTENTION]
+    pairs, labels = probed(tiny)
+    row = measure_attention(pairs, labels, FEW).set_index("quantity").loc[ATTENTION]
     assert 1.9 < row["value"] < 2.1 and row["low"] > 1.5 and row["p"] < 0.2
 
 
@@ -135,14 +135,14 @@ def test_a_model_of_topics_attends_within_them_and_beyond_its_null(tiny, monkeyp
 def test_texts_read_in_batches_give_what_each_gives_alone(family, tmp_path):
     folder = save_tiny(tmp_path / family, family)
     (alone, _), (together, _) = (probed(folder, batch=batch) for batch in (1, 7))
-    pd.testing.assert_frame_equal(alone, together, rtol=1e-5, atol=0)
+    for column, expected in zip(together, alone, strict=True):
+        np.testing.assert_allclose(column, expected, rtol=1e-5)
 
 
 def test_a_causal_model_is_seen_from_its_weights(tmp_path):
-    rows, _ = probed(
-        save_tiny(tmp_path / "gpt2", "gpt2"), ["frog toad the bach", "the mozart frog"]
-    )
-    assert len(rows) == 2  # of the first token no pair, of the others one direction
+    texts = ["frog toad the bach", "the mozart frog"]
+    pairs, _ = probed(save_tiny(tmp_path / "gpt2", "gpt2"), texts)
+    assert len(pairs.first) == 2  # of the first token no pair, of the others one direction
 
 
 def test_words_that_are_no_single_piece_are_left_out():
@@ -160,7 +160,7 @@ def test_words_without_pairs_of_both_kinds_are_refused(known):
 def test_texts_longer_than_a_model_reads_are_refused(tiny):
     text = Text([1] * 65, np.zeros(0, int), np.zeros(0, int), np.zeros(0, int))
     with pytest.raises(OnelayerError, match="65 in a text; this model reads at most 64"):
-        probe(load_checkpoint(tiny), [text], [0], WORDS, topic_bits(np.eye(16) > 0), 100)
+        pair_attention(load_checkpoint(tiny), [text], topic_bits(np.eye(16) > 0))
 
 
 def test_texts_without_two_words_of_topics_are_refused(tiny):
@@ -169,9 +169,9 @@ def test_texts_without_two_words_of_topics_are_refused(tiny):
 
 
 def test_too_few_pairs_are_refused_with_the_number_of_words(tiny):
-    rows, labels = probed(tiny, ["frog toad bach", "frog toad"])
+    pairs, labels = probed(tiny, ["frog toad bach", "frog toad"])
     with pytest.raises(OnelayerError, match="too few pairs of 16 words of 2 topics"):
-        measure_attention(rows, [rows["mean"]], labels, FEW)
+        measure_attention(pairs, labels, FEW)
 
 
 def test_vectors_of_length_zero_have_no_cosine():
@@ -196,7 +196,7 @@ def test_inputs_tell_pairs_of_one_article_from_pairs_of_two(tmp_path):
     ids = np.array([[4 + p for p in RNG.integers(0, 16, 16)] for _ in range(60)])
     texts = [(one, np.arange(16) // 8) for one in ids]
     tokenizer = load_tokenizer(folder)
-    given = [load_checkpoint(folder)], tokenizer, texts, KEPT, VOCABULARY, 100, FEW, [0]
+    given = [load_checkpoint(folder)], tokenizer, texts, KEPT, VOCABULARY, FEW, [0]
     table = measure_inputs(*given)
     ratios = table[table["quantity"] == ATTENTION].set_index("probed")["value"]
     assert list(ratios.index) == [WITHIN, ACROSS]
@@ -208,7 +208,7 @@ def test_inputs_tell_pairs_of_one_article_from_pairs_of_two(tmp_path):
 def test_drawn_words_are_paired_by_the_topic_that_they_were_drawn_from(tiny):
     texts = [(RNG.integers(4, 20, 24), RNG.integers(0, 3, 24)) for _ in range(40)]
     model, tokenizer = load_checkpoint(tiny), load_tokenizer(tiny)
-    given = [model], tokenizer, texts, KEPT, VOCABULARY, 100, FEW, [0], True
+    given = [model], tokenizer, texts, KEPT, VOCABULARY, FEW, [0], True
     row = measure_inputs(*given).set_index("quantity").loc[ATTENTION]
     weights = {True: [], False: []}
     for ids, topics in texts:
@@ -229,8 +229,8 @@ def test_each_way_changes_one_choice(tiny):
     table = measure_ways(*given, ways, kept, VOCABULARY, HOW, FEW)
     ratios = table[table["quantity"] == ATTENTION].set_index("way")["value"]
     assert list(ratios.index) == ["ours", "last", "long"] and ratios.nunique() == 3
-    rows, labels = probed(tiny)
-    assert ratios["ours"] == measure_attention(rows, [rows["mean"]], labels, FEW)["value"].iloc[0]
+    pairs, labels = probed(tiny)
+    assert ratios["ours"] == measure_attention(pairs, labels, FEW)["value"].iloc[0]
     cosines = set(table[table["quantity"] == COSINE]["value"])
     assert len(cosines) == 1
 
@@ -239,7 +239,7 @@ def test_the_authors_way_is_one_pass_with_gensims_defaults():
     lda = {"backend": "gensim", "topics": 50, "passes": 6, "seed": 0}
     lda |= {"chunksize": 500, "decay": 0.7, "offset": 10, "sweeps": 200}
     ours = LdaSettings(**lda)
-    way = AuthorsWay(topics=100, seed=1, words=[{"count": 51, "beside": 0.0005}])
+    way = AuthorsWay(topics=100, seed=1)
     theirs = way.lda(ours)
     assert (theirs.passes, theirs.chunksize, theirs.decay, theirs.offset) == (1, 2000, 0.5, 1)
     assert (theirs.topics, theirs.seed) == (100, 1)
@@ -373,4 +373,4 @@ def test_no_word_of_an_article_ends_the_data(tiny):
 
 def test_the_tiny_model_is_one_that_transformers_reads(tiny):
     assert isinstance(load_checkpoint(tiny), transformers.BertModel)
-    assert Variant("disjoint", "top 3").of(KEPT).equals(KEPT)
+    assert Variant("disjoint", "top 3").rows_in(KEPT).equals(KEPT)

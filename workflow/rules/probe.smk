@@ -28,7 +28,7 @@ rule probe_model:
     params:
         settings=dump(settings.probe.attention),
         uncertainty=dump(settings.probe.uncertainty),
-        authors=dump(wikipedia.authors.ambiguity(settings.topics.ambiguity)),
+        overlaps=settings.topics.ambiguity.overlaps,
         seeds=lambda w: getattr(settings.models[w.model], "seeds", [0]),
         folders=lambda w: [f"results/models/{name}" for name in checkpoints_of(w.model)],
         code=code("probe_model"),

@@ -1,5 +1,6 @@
 # Li, Li & Risteski (2023) on Wikipedia: tables, figures and the page to read. What they read is made
 # in probe.smk.
+from onelayer.settings.topic_structure import AUTHORS_WORDS
 
 
 rule show_wikipedia:
@@ -20,7 +21,7 @@ rule show_wikipedia:
         published=repository_file("reference/topic_structure_wikipedia.csv"),
         models={name: dump(settings.models[name]) for name in wikipedia.models},
         ways={
-            "authors": {t.label: t.published for t in wikipedia.authors.words},
+            "authors": {t.label: t.published for t in AUTHORS_WORDS},
             "ours": {t.label: t.published for t in settings.topics.ambiguity.thresholds},
         },
         histories={name: histories(name) for name in wikipedia.models},

@@ -12,7 +12,6 @@ class AttentionProbeSettings(Computing):
 
     documents: int = Field(ge=2)  # articles probed, drawn without replacement
     max_tokens: int = Field(ge=SHORTEST, le=LONGEST)  # articles are cut after a whole word
-    reference_length: Count  # weights are multiplied by length / this: long and short compare
     seed: Seed  # of the draw of articles
 
 

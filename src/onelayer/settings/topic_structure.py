@@ -53,18 +53,10 @@ class TopicsBy(Block):
 
 
 class AuthorsWay(TopicsBy):
-    """How the authors' released code probes: their topics, words a topic, and weights as they are.
-
-    Topics are of the tf-idf matrix of gensim's Wikipedia script, in one pass.
-    """
+    """Topics as in the authors' released code: of gensim's tf-idf matrix of Wikipedia, one pass."""
 
     weights: Literal["tf-idf"] = "tf-idf"
     schedule: Literal["authors"] = "authors"
-    words: list[Threshold] = Field(AUTHORS_WORDS, min_length=1)  # a topic, tightest first
-
-    def ambiguity(self, ours: AmbiguitySettings) -> AmbiguitySettings:
-        """The ambiguity filter of this way."""
-        return AmbiguitySettings(overlaps=ours.overlaps, thresholds=self.words)
 
 
 class WikipediaSettings(Block):
@@ -72,7 +64,7 @@ class WikipediaSettings(Block):
 
     corpus: Name  # of `corpora`
     models: Names = Field(min_length=1)  # of `models`, in the order of the tables' rows
-    authors: AuthorsWay  # whose rows stand first
+    authors: AuthorsWay  # whose rows stand first, with `AUTHORS_WORDS` a topic
     inputs: InputsSettings
     reading: ReadingSettings
 

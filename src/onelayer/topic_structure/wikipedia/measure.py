@@ -1,18 +1,16 @@
-"""From rows of pairs of words to attention ratios with nulls and intervals.
+"""Step 3: a model's rows, ratios of attention and of embeddings with intervals and nulls.
 
 The paper reports plain ratios. Word frequency and distance alone move them. So every ratio is set
-beside the same ratio under permuted topics, and attention also at equal distance and within
-documents. Intervals are bootstraps over documents (attention) or words (embeddings), and over
-topics.
+beside the same ratio under permuted topics, and attention also at equal distance. Intervals are
+bootstraps over documents (attention) or words (embeddings). A model that is made here stands for S
+checkpoints, one per seed: rows of seed `all` are means over them, with intervals over seeds, too.
+All models and seeds share resamples and permutations.
 
-A model that is made here stands for S checkpoints, one per seed. Rows of seed `all` are means over
-them, with intervals over seeds and documents (or words) together; all seeds, and all models that
-are probed on the same articles, share resamples and permutations.
-
-Shapes: W words, K topics, D documents, B distance bins, S checkpoints, R resamples, P permutations.
+Shapes: W words, K topics, P pairs, D documents, B distance bins, R resamples, M permutations.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -23,25 +21,23 @@ from onelayer.evidence import intervals
 from onelayer.seeds import generator
 from onelayer.settings.probe import UncertaintySettings
 from onelayer.topic_structure.wikipedia.ratio import (
-    EDGES,
+    B,
     Labels,
     Pairs,
     Variant,
     class_sums,
-    like_strata,
     meets,
-    over,
     permutations,
     permuted_sums,
     ratio,
-    ratio_at_equal,
+    ratio_at_equal_distance,
     topic_bits,
 )
+from onelayer.topic_structure.wikipedia.similarity import DOT, RAW_DOT, SOURCES, pair_means
 
-B = len(EDGES)
 ALL = "all"
+AUTHORS, OURS = "authors", "ours"  # ways to probe: whose topics, words a topic, weights
 ATTENTION, EQUAL = "attention_ratio", "attention_ratio_distance_standardised"
-WITHIN_DOCUMENTS = f"{ATTENTION}_within_documents"
 OVER_TOPICS = "_over_topics"  # behind the name of a quantity of attention
 TOPIC_GROUPS = 20  # of the jackknife over topics
 TIGHTER = f"{ATTENTION}_tightest_minus_loosest"
@@ -57,121 +53,101 @@ class Draws(NamedTuple):
 
     values: np.ndarray  # [S]
     replicates: np.ndarray  # of resampled units, [R, S]
-    null: np.ndarray  # of permuted topics, [P, S]
+    null: np.ndarray  # of permuted topics, [M, S]
     n: int  # units resampled
-    without: np.ndarray | None = None  # the mean over checkpoints without a group of topics, [G]
-    topics: int = 0  # K, if some were left out
 
     def interval(self) -> tuple[float, float, float]:
         """The mean over checkpoints with its interval over units and seeds."""
         ends = intervals.bootstrap_interval(self.replicates.mean(axis=1), self.n)
         return intervals.over_seeds(self.values, *map(float, ends))
 
-
-def resamples(D: int, settings: UncertaintySettings) -> np.ndarray:
-    """How often each document is drawn in each bootstrap resample, float64 [R, D]."""
-    rng = generator("documents", settings.seed)
-    drawn = rng.multinomial(D, np.full(D, 1.0 / D), size=settings.document_resamples)
-    return drawn.astype(np.float64)
+    @property
+    def finite(self) -> bool:
+        """Whether there were pairs enough, in each resample and permutation."""
+        return all(np.isfinite(numbers).all() for numbers in self[:3])
 
 
-def rows_of(variant: Variant, quantity: str, seeds: Sequence[int], draws: Draws) -> Iterator[dict]:
-    """The row over all seeds, then, where there are several, one of each.
+def measure_model(
+    pairs: Pairs,
+    vectors: Sequence[pd.DataFrame],
+    labels: Mapping[str, Labels],
+    settings: UncertaintySettings,
+    seeds: Sequence[int] = (),
+) -> pd.DataFrame:
+    """Rows of `measure_attention` and `measure_embeddings` for each `way` in `labels`.
 
-    `value`, `low`, `high`, `n`; of the null `null` (mean), `null_low`, `null_high` (95% of it) and
-    `p` (one-sided; of these topics: that others might be fitted is no part of it). Of attention
-    also the ratio over each checkpoint's own null, `over_null`, `over_low`, `over_high`, and its
-    resamples, `over_replicates` [R], to compare models by. Then, where topics were left out, the
-    row over all seeds once more, with an interval over topics, too.
+    The authors' way has weights as they are, and topics vary; ours has weights times keys. Of the
+    authors' thousands of words, in several topics each, embeddings are at the tightest alone.
     """
-    chosen = {ALL: slice(None)}
-    if len(draws.values) > 1:
-        chosen |= {str(seed): slice(i, i + 1) for i, seed in enumerate(seeds)}
-    for seed, of in chosen.items():
-        part = Draws(*(one[..., of] for one in draws[:3]), draws.n)
-        (value, low, high), means = part.interval(), part.null.mean(axis=1)
-        least, most = intervals.percentile_interval(means)
-        row = {"value": value, "low": low, "high": high, "n": part.n, "null": means.mean()}
-        row |= {"null_low": least, "null_high": most}
-        row["p"] = (1 + (means >= value - ROUNDING * abs(value)).sum()) / (len(means) + 1)
-        row = {name: float(number) for name, number in row.items()}
-        row = {"seed": seed, **variant._asdict(), "quantity": quantity} | row
-        if seed == ALL:
-            of_documents = dict(row)
-        if quantity in (ATTENTION, EQUAL):
-            centres = part.null.mean(axis=0)
-            corrected = Draws(part.values / centres, part.replicates / centres, part.null, part.n)
-            ends = corrected.interval()
-            row |= dict(zip(("over_null", "over_low", "over_high"), ends, strict=True))
-            row["over_replicates"] = corrected.replicates.mean(axis=1)
-        yield row
-    if draws.without is not None:
-        yield over_topics(of_documents, draws.without, draws.topics)
-
-
-def as_it_is(rows: pd.DataFrame, weight: np.ndarray, reference_length: int) -> np.ndarray:
-    """Weights without the probe's correction for length, as in the authors' code."""
-    return weight * reference_length / rows["keys"].to_numpy()
+    tables = []
+    for way, topics in labels.items():
+        authors = way == AUTHORS
+        weighed = pairs if authors else pairs.length_corrected()
+        attention = measure_attention(weighed, topics, settings, seeds, vary_topics=authors)
+        embeddings = measure_embeddings(vectors, topics, settings, seeds, tightest=authors)
+        tables += [attention.assign(way=way), embeddings.assign(way=way)]
+    return pd.concat(tables, ignore_index=True)
 
 
 def measure_attention(
-    rows: pd.DataFrame,
-    weights: Sequence[np.ndarray],
+    pairs: Pairs,
     labels: Labels,
     settings: UncertaintySettings,
     seeds: Sequence[int] = (),
     vary_topics: bool = False,
 ) -> pd.DataFrame:
-    """Attention ratios of one model under every variant, from rows of `probe`.
+    """Attention ratios of one model under every variant.
 
-    `weights` of S checkpoints, [rows] each. Returns rows `seed`, `overlap`, `threshold`, `quantity`
-    and what `rows_of` adds, of `attention_ratio`; `..._distance_standardised`; at the tightest
-    threshold `..._within_documents`; the paper's two directions as differences,
-    `..._tightest_minus_loosest` and `..._disjoint_minus_overlapping`; and, to `vary_topics`, the
-    ratio and these two again, `..._over_topics`, with intervals for topics like these.
+    Returns rows `seed`, `overlap`, `threshold`, `quantity` and what `estimate_rows` adds, of
+    `attention_ratio`; `..._distance_standardised`; the paper's two directions as differences,
+    `..._tightest_minus_loosest` and `..._disjoint_minus_overlapping`; and, to `vary_topics`, all
+    again, `..._over_topics`, with intervals for topics like these.
 
     Raises:
         OnelayerError: a variant has too few pairs of some class.
     """
-    pairs = Pairs.read(rows, weights, labels.words)
-    D = len(rows["document"].cat.categories)
-    resampled = resamples(D, settings)
-    measured, ratios = [], {}
+    resampled = resamples(pairs.documents, settings)
+    measured, ratios, without = [], {}, {}
     for variant, topics in zip(labels.variants, labels.topics, strict=True):
-        among, first = pairs.among(topics.any(axis=1)), variant in labels.first
+        known = topics.any(axis=1)
+        among = pairs.select(known[pairs.first] & known[pairs.second])
         moved = permutations(topics, labels.occurrences, settings)
-        strata = [(among.distance, B), (among.document, D)][: 1 + first]
         same = meets(topic_bits(topics), among.first, among.second)
-        found = _ratios(among, same, resampled, *permuted_sums(among, topics, moved, strata))
-        if vary_topics:
-            without = without_topics(among, same, topics)
-            found[ATTENTION] = found[ATTENTION]._replace(without=without, topics=topics.shape[1])
+        found = _ratio_draws(among, same, resampled, permuted_sums(among, topics, moved))
+        without[variant] = without_topics(among, same, topics) if vary_topics else {}
         for quantity, draws in found.items():
-            if not all(np.isfinite(one).all() for one in draws[:3]):
+            if not draws.finite:
                 raise OnelayerError(
                     f"topics: threshold {variant.threshold}, {variant.overlap}: too few "
-                    f"pairs of {topics.any(axis=1).sum()} words of {topics.any(axis=0).sum()} "
+                    f"pairs of {known.sum()} words of {topics.any(axis=0).sum()} "
                     f"topics for {quantity}, its interval and its null; a looser threshold or more "
                     "documents"
                 )
-            measured += rows_of(variant, quantity, seeds, draws)
+            rows = list(estimate_rows(variant, quantity, seeds, draws))
+            measured += rows
+            if quantity in without[variant]:
+                measured.append(over_topics(rows[0], without[variant][quantity], topics.shape[1]))
         ratios[variant] = found[ATTENTION]
     # The paper's two directions as differences, from the same resamples of documents.
-    overlaps = list(dict.fromkeys(variant.overlap for variant in labels.variants))
-    tight, *others = dict.fromkeys(variant.threshold for variant in labels.variants)
-    apart = [
-        (TIGHTER, Variant(of, f"{tight} - {others[-1]}"), (of, tight), (of, others[-1]))
-        for of in (overlaps if others else ())
+    overlaps, thresholds = (list(dict.fromkeys(n)) for n in zip(*labels.variants, strict=True))
+    tight, loose = thresholds[0], thresholds[-1]
+    compared = [
+        (TIGHTER, Variant(mode, f"{tight} - {loose}"), (mode, tight), (mode, loose))
+        for mode in overlaps
+        if tight != loose
     ]
-    apart += [
+    compared += [
         (DISJOINT, Variant("disjoint - overlapping", at), ("disjoint", at), ("overlapping", at))
-        for at in ((tight, *others) if len(overlaps) > 1 else ())
+        for at in thresholds
+        if len(overlaps) > 1
     ]
-    for quantity, named, *ends in apart:
-        one, other = (ratios[end] for end in ends)
-        less = (of - from_ for of, from_ in zip(one[:3], other[:3], strict=True))
-        without = one.without - other.without if vary_topics else None
-        measured += rows_of(named, quantity, seeds, Draws(*less, one.n, without, one.topics))
+    for quantity, named, more, less in compared:
+        draws = Draws(*map(np.subtract, ratios[more][:3], ratios[less][:3]), pairs.documents)
+        rows = list(estimate_rows(named, quantity, seeds, draws))
+        measured += rows
+        if vary_topics:
+            difference = without[more][ATTENTION] - without[less][ATTENTION]
+            measured.append(over_topics(rows[0], difference, topics.shape[1]))
     return pd.DataFrame(measured)
 
 
@@ -183,50 +159,135 @@ def measure_classes(
     settings: UncertaintySettings,
     seeds: Sequence[int],
 ) -> pd.DataFrame:
-    """Ratios of pairs whose classes are known: `same`, bool [rows], and draws of it as the null."""
-    resampled = resamples(int(pairs.document.max()) + 1, settings)
-    null = np.stack([class_sums(pairs.numbers, one, pairs.distance, B) for one in null])
-    found = _ratios(pairs, same, resampled, null)
-    rows = [row for name, one in found.items() for row in rows_of(variant, name, seeds, one)]
-    return pd.DataFrame(rows)
+    """Ratios of pairs whose classes are known: `same`, bool [P], and draws of it as the null."""
+    numbers, distance = pairs.numbers, pairs.distance
+    null = np.stack([class_sums(numbers, drawn, distance, B) for drawn in null])
+    found = _ratio_draws(pairs, same, resamples(pairs.documents, settings), null)
+    rows = [estimate_rows(variant, quantity, seeds, draws) for quantity, draws in found.items()]
+    return pd.DataFrame(itertools.chain(*rows))
 
 
-def _ratios(
-    pairs: Pairs,
-    same: np.ndarray,
-    resampled: np.ndarray,
-    null: np.ndarray,
-    null_by_document: np.ndarray | None = None,
-) -> dict[str, Draws]:
-    """The ratio, at equal distance and, if its null is given, within documents.
+def measure_embeddings(
+    checkpoints: Sequence[pd.DataFrame],
+    labels: Labels,
+    settings: UncertaintySettings,
+    seeds: Sequence[int] = (),
+    tightest: bool = False,
+) -> pd.DataFrame:
+    """Similarity of one model's embeddings, every variant, exact over all pairs of words.
 
-    `resampled` [R, D]; nulls are sums by distance [P, 1 + S, 2, B], or by document.
+    Returns, of each checkpoint's rows of `embed`, rows as of attention, `n` words: of the embedding
+    layer's output `embedding_cosine_ratio` and `embedding_dot_ratio`; at the tightest threshold of
+    the raw matrix `embedding_raw_cosine_ratio` and `embedding_raw_dot_ratio`. Behind each ratio the
+    mean within topics less that across, `embedding_cosine_difference`, ..., and the mean across,
+    `embedding_cosine_different`, ...: where 0 is within its interval the ratio means nothing.
+    Of `tightest` nothing is measured at looser thresholds.
+
+    Raises:
+        OnelayerError: vectors are zero or not finite, or a variant has too few pairs.
     """
+    vectors = {quantity: [] for quantity in SOURCES}  # [W, d] of each checkpoint
+    for embedded, (quantity, source) in itertools.product(checkpoints, SOURCES.items()):
+        matrix = np.stack(embedded.set_index("word")[source][list(labels.words)].to_list())
+        lengths = np.linalg.norm(matrix, axis=1)
+        if bad := int((~(np.isfinite(lengths) & (lengths > 0))).sum()):
+            raise OnelayerError(
+                f"word embeddings: {bad} of {len(matrix)} vectors are zero or not finite: no cosine"
+            )
+        dot = quantity in (DOT, RAW_DOT)
+        vectors[quantity].append(matrix if dot else matrix / lengths[:, None])
+    measured = []
+    for variant, topics in zip(labels.variants, labels.topics, strict=True):
+        if tightest and variant not in labels.first:
+            continue
+        chosen = np.flatnonzero(topics.any(axis=1))
+        rng, size = generator("words", settings.seed), len(chosen)
+        drawn = [rng.choice(chosen, size=size) for _ in range(settings.word_resamples)]
+        times = [np.bincount(words, minlength=len(topics))[chosen] for words in drawn]
+        moved = permutations(topics, labels.occurrences, settings)
+        once, stay = np.ones(size, dtype=np.int64), np.arange(size)
+        moved = np.searchsorted(chosen, moved[:, chosen])
+        draws = [(once, stay), *((n, stay) for n in times), *((once, p) for p in moved)]
+        for quantity, matrices in vectors.items():
+            if SOURCES[quantity] == "raw" and variant not in labels.first:
+                continue
+            means = pair_means([matrix[chosen] for matrix in matrices], topics[chosen], draws)
+            if not np.isfinite(means).all():
+                raise OnelayerError(
+                    f"topics: threshold {variant.threshold}, {variant.overlap}: too few "
+                    f"pairs of {size} words for embeddings, their interval and null; a looser "
+                    "threshold"
+                )
+            within, across = means.transpose(2, 1, 0)  # [draws, S]
+            name, end = quantity.removesuffix("ratio"), 1 + len(times)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                numbers = {quantity: within / across, f"{name}difference": within - across}
+            for derived, by_draw in (numbers | {f"{name}different": across}).items():
+                split = Draws(by_draw[0], by_draw[1:end], by_draw[end:], size)
+                measured += estimate_rows(variant, derived, seeds, split)
+    return pd.DataFrame(measured)
+
+
+def resamples(D: int, settings: UncertaintySettings) -> np.ndarray:
+    """How often each document is drawn in each bootstrap resample, float64 [R, D]."""
+    rng = generator("documents", settings.seed)
+    drawn = rng.multinomial(D, np.full(D, 1.0 / D), size=settings.document_resamples)
+    return drawn.astype(np.float64)
+
+
+def _ratio_draws(
+    pairs: Pairs, same: np.ndarray, resampled: np.ndarray, null: np.ndarray
+) -> dict[str, Draws]:
+    """The ratio, and at equal distance. `resampled` [R, D]; `null`: sums, [M, 1 + S, 2, B]."""
     D = resampled.shape[1]
     sums = class_sums(pairs.numbers, same, pairs.document * B + pairs.distance, D * B)
     sums = np.moveaxis(sums.reshape(-1, 2, D, B), 2, 0)  # [D, 1 + S, 2, B]
     total, replicates = sums.sum(axis=0), np.tensordot(resampled, sums, 1)
-    found = {
-        name: Draws(of(total), of(replicates), of(null), D)
-        for name, of in {ATTENTION: ratio, EQUAL: ratio_at_equal}.items()
+    return {
+        quantity: Draws(estimate(total), estimate(replicates), estimate(null), D)
+        for quantity, estimate in {ATTENTION: ratio, EQUAL: ratio_at_equal_distance}.items()
     }
-    if null_by_document is not None:
-        like = like_strata(sums.sum(axis=-1)[..., None])[..., 0]  # [D, S, 2]
-        null = ratio_at_equal(null_by_document)
-        within = Draws(over(like.sum(axis=0)), over(np.tensordot(resampled, like, 1)), null, D)
-        if all(np.isfinite(one).all() for one in within[:3]):  # few texts have words of one topic
-            found[WITHIN_DOCUMENTS] = within
-    return found
 
 
-def without_topics(pairs: Pairs, same: np.ndarray, topics: np.ndarray) -> np.ndarray:
-    """The ratio without each of G groups of topics in turn, mean over checkpoints, [G].
+def estimate_rows(
+    variant: Variant, quantity: str, seeds: Sequence[int], draws: Draws
+) -> Iterator[dict]:
+    """The row over all seeds, then, where there are several, one of each.
+
+    `value`, `low`, `high`, `n`; of the null `null` (mean), `null_low`, `null_high` (95% of it) and
+    `p` (one-sided; of these topics: that others might be fitted is no part of it). Of attention
+    also the ratio over each checkpoint's own null, `over_null`, `over_low`, `over_high`, and its
+    resamples, `over_replicates` [R], to compare models by.
+    """
+    chosen = {ALL: slice(None)}
+    if len(draws.values) > 1:
+        chosen |= {str(seed): slice(i, i + 1) for i, seed in enumerate(seeds)}
+    for seed, checkpoints in chosen.items():
+        part = Draws(*(numbers[..., checkpoints] for numbers in draws[:3]), draws.n)
+        (value, low, high), means = part.interval(), part.null.mean(axis=1)
+        least, most = intervals.percentile_interval(means)
+        row = {"value": value, "low": low, "high": high, "n": part.n, "null": means.mean()}
+        row |= {"null_low": least, "null_high": most}
+        row["p"] = (1 + (means >= value - ROUNDING * abs(value)).sum()) / (len(means) + 1)
+        row = {name: float(number) for name, number in row.items()}
+        row = {"seed": seed, **variant._asdict(), "quantity": quantity} | row
+        if quantity in (ATTENTION, EQUAL):
+            centres = part.null.mean(axis=0)
+            corrected = Draws(part.values / centres, part.replicates / centres, part.null, part.n)
+            ends = corrected.interval()
+            row |= dict(zip(("over_null", "over_low", "over_high"), ends, strict=True))
+            row["over_replicates"] = corrected.replicates.mean(axis=1)
+        yield row
+
+
+def without_topics(pairs: Pairs, same: np.ndarray, topics: np.ndarray) -> dict[str, np.ndarray]:
+    """Both ratios without each of G groups of topics in turn, mean over checkpoints, [G] each.
 
     Every G-th of the K topics is in one group. A word that is left with none is no word of a topic.
     """
-    numbers, nowhere = pairs.numbers, np.zeros(len(same), dtype=np.int64)
-    whole = class_sums(numbers, same, nowhere, 1)
-    groups, ratios = np.arange(topics.shape[1]) % TOPIC_GROUPS, []
+    numbers, distance, sums = pairs.numbers, pairs.distance, []
+    whole = class_sums(numbers, same, distance, B)
+    groups = np.arange(topics.shape[1]) % TOPIC_GROUPS
     of_group = [topics[:, groups == group].any(axis=1) for group in np.unique(groups)]
     bits = (np.array(of_group).T << np.arange(len(of_group))).sum(axis=1)  # a word's groups
     bits = bits[pairs.first] | bits[pairs.second]
@@ -235,10 +296,12 @@ def without_topics(pairs: Pairs, same: np.ndarray, topics: np.ndarray) -> np.nda
         first, second = pairs.first[rows], pairs.second[rows]
         kept = left.any(axis=1)[first] & left.any(axis=1)[second]
         now = meets(topic_bits(left), first, second)[kept]
-        sums = whole - class_sums(numbers[:, rows], same[rows], nowhere[rows], 1)
-        sums += class_sums(numbers[:, rows[kept]], now, nowhere[rows[kept]], 1)
-        ratios.append(ratio(sums).mean())
-    return np.array(ratios)
+        before = class_sums(numbers[:, rows], same[rows], distance[rows], B)
+        rows = rows[kept]
+        sums.append(whole - before + class_sums(numbers[:, rows], now, distance[rows], B))
+    left_out = np.stack(sums)  # [G, 1 + S, 2, B]
+    ratios = {ATTENTION: ratio(left_out), EQUAL: ratio_at_equal_distance(left_out)}
+    return {quantity: each.mean(axis=-1) for quantity, each in ratios.items()}
 
 
 def over_topics(row: dict, without: np.ndarray, topics: int) -> dict:
@@ -251,4 +314,5 @@ def over_topics(row: dict, without: np.ndarray, topics: int) -> dict:
     # Of pseudo-values: G times the whole less (G - 1) times what is left.
     half = intervals.half_width((G - 1) * without.std(ddof=1), G) if G > 1 else np.nan
     low, high = intervals.widened(row["value"], row["low"], row["high"], half)
+    row = {name: number for name, number in row.items() if not name.startswith("over_")}
     return row | {"quantity": row["quantity"] + OVER_TOPICS, "low": low, "high": high, "n": topics}

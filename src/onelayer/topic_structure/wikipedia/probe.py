@@ -1,14 +1,10 @@
-"""The probe: one forward pass a document, and of its attention what pairs of words get.
+"""Step 1, the probe: one forward pass a text, and of its attention what pairs of words get.
 
-Li, Li & Risteski (2023), 'Experiment setting on Wikipedia'. Kept is one row for each pair of
-positions with two different words of topics, so that ratios, nulls and intervals are computed
-later without the model.
-
-Every weight is multiplied by keys / reference_length: rows of attention sum to 1, so that the mean
-weight falls as 1 / keys, and long documents hold more pairs of different topics. Without it a
-random model shows ratios of 1.016 to 1.059. Keys are all tokens; where attention is causal, row i
-(from 0) has i + 1. There the first token is left out: trained causal models send it whatever
-attention no other token is worth.
+Li, Li & Risteski (2023), 'Experiment setting on Wikipedia'. Kept is the mean weight of each pair of
+places with two different words of topics, so that ratios, nulls and intervals are computed later
+without the model. `keys` says among how many tokens its weights were shared: all of the text, or,
+where attention is causal, the i + 1 of row i (from 0). There the first token is left out: trained
+causal models send it whatever attention no other token is worth.
 
 Shapes: L layers, H heads, T tokens, C places of words of topics, P pairs of them.
 """
@@ -37,7 +33,7 @@ from onelayer.text.models.checkpoints import (
 )
 from onelayer.text.models.tokenizer import encode, piece_ids
 from onelayer.text.topics.lda import silent
-from onelayer.topic_structure.wikipedia.ratio import EDGES, meets, over
+from onelayer.topic_structure.wikipedia.ratio import EDGES, Pairs, first_over_second, meets
 
 # Attention between places, [T, T] of [L, H, T, T]; the paper takes the mean. In float32 its sums
 # err by as much as random models differ.
@@ -87,14 +83,14 @@ def encode_texts(
     index, read = {word: place for place, word in enumerate(words)}, []
     for text in texts:
         encoded = encode(tokenizer, text, max_tokens)
-        pairs = zip(encoded.positions, encoded.words, strict=True)
-        labelled = [(place, index[word]) for place, word in pairs if word in index]
-        places, of = np.array(labelled, dtype=np.int64).reshape(-1, 2).T
-        read.append(Text(encoded.ids, places, of, np.zeros_like(places)))
+        singles = zip(encoded.positions, encoded.words, strict=True)
+        labelled = [(place, index[word]) for place, word in singles if word in index]
+        places, indices = np.array(labelled, dtype=np.int64).reshape(-1, 2).T
+        read.append(Text(encoded.ids, places, indices, np.zeros_like(places)))
     return read
 
 
-def attention_of(
+def text_attentions(
     model: PreTrainedModel, texts: Sequence[Text], batch: int = 1
 ) -> Iterator[tuple[int, torch.Tensor]]:
     """Attention [L, H, T, T] of each text that holds two different words, behind its place.
@@ -110,44 +106,40 @@ def attention_of(
         places = read[start : start + batch]
         rows = [torch.tensor(texts[place].ids) for place in places]
         ids, mask = (
-            torch.nn.utils.rnn.pad_sequence(of, batch_first=True).to(model.device)
-            for of in (rows, [torch.ones_like(row) for row in rows])
+            torch.nn.utils.rnn.pad_sequence(padded, batch_first=True).to(model.device)
+            for padded in (rows, [torch.ones_like(row) for row in rows])
         )
         with torch.inference_mode():
-            given = reader(model)(input_ids=ids, attention_mask=mask, output_attentions=True)
+            output = reader(model)(input_ids=ids, attention_mask=mask, output_attentions=True)
         for at, (place, row) in enumerate(zip(places, rows, strict=True)):
             T = len(row)
-            one = torch.stack([layer[at, :, :T, :T].float() for layer in given["attentions"]])
+            weights = torch.stack([layer[at, :, :T, :T].float() for layer in output["attentions"]])
             most = max(ROW_SUM_TOLERANCE, torch.finfo(model.dtype).eps)
-            if not (one.sum(dim=-1) - 1).abs().max() <= most:
+            if not (weights.sum(dim=-1) - 1).abs().max() <= most:
                 raise OnelayerError(
                     f"{type(model).__name__} attends to padding; --batch 1 reads it"
                 )
-            yield place, one
+            yield place, weights
 
 
-def probe(
+def pair_attention(
     model: PreTrainedModel,
     texts: Sequence[Text],
-    ids: Sequence[str],
-    words: Sequence[str],
     bits: np.ndarray,
-    reference_length: int,
     pooled: Sequence[str] = ("mean",),
     progress: Callable = silent,
     batch: int = 1,
-) -> tuple[pd.DataFrame, pd.DataFrame]:
+) -> tuple[Pairs, pd.DataFrame]:
     """The one loop that probes: articles or inputs, any checkpoint, any device.
 
-    `ids` of the texts, in order; the W `words` that `Text.words` counts; `topic_bits` of them, for
-    the ratios of single heads; names of `POOLED`; texts a forward pass (by more than one, weights
-    move by rounding).
+    `bits`: `topic_bits` of the words that `Text.words` counts, for the ratios of single heads;
+    `pooled`: names of `POOLED`; `batch`: texts a forward pass (by more than one, weights move by
+    rounding).
 
     Returns:
-        Rows `document`, `first`, `second` (categories), `distance` (place in `EDGES`), `keys`,
-        `together` (both of one article) and a column for each name in `pooled`: the mean weight of
-        the two directions, or of the one that causal attention has.
-        And of every `layer` and `head` the `ratio` of mean weights, pairs that meet over others.
+        All pairs, with a row of weights for each name in `pooled`: the mean of the two directions,
+        or the one that causal attention has. And of every `layer` and `head` the `ratio` of mean
+        weights times keys, pairs that meet over others.
 
     Raises:
         OnelayerError: no text holds two of the words, or one is longer than the model reads.
@@ -158,8 +150,8 @@ def probe(
         )
     causal, parts, heads, classes = None, [], 0.0, np.zeros(2)
     has_topic = bits.any(axis=0)
-    read = attention_of(model, texts, batch)
-    for document, attention in progress(read, total=len(ids), unit="text"):
+    read = text_attentions(model, texts, batch)
+    for document, attention in progress(read, total=len(texts), unit="text"):
         text = texts[document]
         a, b = text.pairs
         if causal is None:
@@ -167,35 +159,30 @@ def probe(
         if causal:
             a, b = (end[text.places[a] > 0] for end in (a, b))  # places ascend: b is behind a
         early, late = text.places[a], text.places[b]
-        ways = [(late, early)] if causal else [(late, early), (early, late)]
+        directions = [(late, early)] if causal else [(late, early), (early, late)]
         keys = late + 1 if causal else np.full(len(late), len(text.ids))
-        scale = keys / (reference_length * len(ways))
-        one, other = text.words[a], text.words[b]
         means = [POOLED[name](attention).cpu().numpy() for name in pooled]
-        weights = [scale * sum(mean[way] for way in ways) for mean in means]
+        weights = [sum(mean[ends] for ends in directions) / len(directions) for mean in means]
+        one, other = text.words[a], text.words[b]
         first, second = np.minimum(one, other), np.maximum(one, other)
         distance = np.searchsorted(EDGES, late - early, side="right") - 1
         together = text.parts[a] == text.parts[b]
-        columns = np.full(len(a), document), first, second, distance, keys, together, *weights
-        parts.append(columns)
+        columns = first, second, np.full(len(a), document), distance, keys, together
+        parts.append((*columns, np.array(weights)))
         labelled = np.flatnonzero(has_topic[one] & has_topic[other])
         same = meets(bits, one[labelled], other[labelled])
         by_class = np.stack([same, ~same], axis=1).astype(np.float64)  # [P, 2]
-        of_heads = sum(attention[:, :, q[labelled], k[labelled]].double() for q, k in ways)
-        scaled = torch.as_tensor(scale[labelled, None] * by_class).to(attention.device)
-        heads = heads + (of_heads @ scaled).cpu().numpy()
+        by_head = sum(attention[:, :, q[labelled], k[labelled]].double() for q, k in directions)
+        corrected = torch.as_tensor(keys[labelled, None] * by_class).to(attention.device)
+        heads = heads + (by_head @ corrected).cpu().numpy()
         classes += by_class.sum(axis=0)
     if not parts:
-        raise OnelayerError(f"none of {len(ids)} texts holds two different words of any topic")
-    parts.sort(key=lambda columns: columns[0][:1].tolist())  # texts in their order again
-    names = ["document", "first", "second", "distance", "keys", "together", *pooled]
-    rows = dict(zip(names, map(np.concatenate, zip(*parts, strict=True)), strict=True))
-    for column, categories in (("document", ids), ("first", words), ("second", words)):
-        rows[column] = pd.Categorical.from_codes(rows[column], list(map(str, categories)))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = over(heads / classes)
-    of_heads = [(layer + 1, head + 1, ratio) for (layer, head), ratio in np.ndenumerate(ratios)]
-    return pd.DataFrame(rows), pd.DataFrame(of_heads, columns=["layer", "head", "ratio"])
+        raise OnelayerError(f"none of {len(texts)} texts holds two different words of any topic")
+    parts.sort(key=lambda columns: columns[2][:1].tolist())  # texts in their order again
+    pairs = Pairs(*(np.concatenate(part, axis=-1) for part in zip(*parts, strict=True)), len(texts))
+    ratios = first_over_second(heads / np.where(classes, classes, np.nan))
+    by_head = [(layer + 1, head + 1, ratio) for (layer, head), ratio in np.ndenumerate(ratios)]
+    return pairs, pd.DataFrame(by_head, columns=["layer", "head", "ratio"])
 
 
 def embed(model: PreTrainedModel, tokenizer: Tokenizer, words: Iterable[str]) -> pd.DataFrame:

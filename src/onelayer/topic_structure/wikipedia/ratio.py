@@ -1,13 +1,15 @@
-"""Words of topics, and THE attention ratio of their pairs: those of one topic over those of two.
+"""Step 2, the attention ratio: mean attention of pairs of words of one topic over pairs of two.
 
-Li, Li & Risteski (2023), section 6. Only words that are one piece in a model's tokenizer can be
-probed: an embedding and an attention weight belong to a piece. The probe asks a model for one row a
-pair of positions with two different words; ratios and their null are sums over such rows, by class
-(one topic, two topics) and by stratum (the pair's distance, or its document).
+Li, Li & Risteski (2023), section 6. A pair (`Pairs`, from module `probe`) is of one topic if both
+words are in it (`Labels`). Ratios and their null are sums over pairs, by class (one topic, two
+topics) and by stratum, the pair's distance (of resamples with its document).
 
-`kept` is the table of the ambiguity filter: `overlap`, `threshold`, `topic`, `word`.
-Shapes: W words, K topics, U strata, S checkpoints, P permutations. Sums are [..., 1 + S, 2, U]:
-numbers of pairs, then weights of each checkpoint; of one topic, of two.
+Only words that are one piece in a model's tokenizer can be probed: an embedding and an attention
+weight belong to a piece. `kept` is the table of the ambiguity filter: `overlap`, `threshold`,
+`topic`, `word`.
+
+Shapes: W words, K topics, P pairs, D texts, B distances, U strata, S checkpoints, M permutations.
+Sums are [..., 1 + S, 2, U]: numbers of pairs, then weights of checkpoints; of one topic, of two.
 """
 
 from collections.abc import Collection, Sequence
@@ -25,6 +27,7 @@ from onelayer.text.topics.lda import filter_ambiguous_words, read_topics
 
 # Smallest distance |i - j| of each bin; the last one is open.
 EDGES = np.array([1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 17, 25, 33, 49, 65, 97, 129])
+B = len(EDGES)
 
 
 class Variant(NamedTuple):
@@ -33,7 +36,7 @@ class Variant(NamedTuple):
     overlap: str
     threshold: str
 
-    def of(self, rows: pd.DataFrame) -> pd.DataFrame:
+    def rows_in(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Its rows, of kept words or of measures."""
         return rows[(rows["overlap"] == self.overlap) & (rows["threshold"] == self.threshold)]
 
@@ -51,11 +54,6 @@ class Labels(NamedTuple):
         """The tightest variant of each overlap mode."""
         return set({variant.overlap: variant for variant in reversed(self.variants)}.values())
 
-    def only_first(self) -> "Labels":
-        """Without the looser variants."""
-        kept = [place for place, variant in enumerate(self.variants) if variant in self.first]
-        return self._replace(variants=[self.variants[k] for k in kept], topics=self.topics[kept])
-
 
 def variants_of(rows: pd.DataFrame) -> list[Variant]:
     """Variants of kept words or measures, in order; the first is the tightest."""
@@ -65,13 +63,17 @@ def variants_of(rows: pd.DataFrame) -> list[Variant]:
 
 def tightest(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows of the first variant alone."""
-    return variants_of(rows)[0].of(rows)
+    return variants_of(rows)[0].rows_in(rows)
 
 
-def keep_words(topics: Path, vocabulary: pd.DataFrame, how: AmbiguitySettings) -> pd.DataFrame:
+def keep_words(
+    topics: Path, vocabulary: pd.DataFrame, ambiguity: AmbiguitySettings
+) -> pd.DataFrame:
     """`kept` of a topic model that is fitted for comparison; a topic may be left without words."""
     probability = read_topics(topics).word_probability
-    return filter_ambiguous_words(probability, list(vocabulary["word"]), how, allow_empty=True)
+    return filter_ambiguous_words(
+        probability, list(vocabulary["word"]), ambiguity, allow_empty=True
+    )
 
 
 def label_words(kept: pd.DataFrame, vocabulary: pd.DataFrame, known: Collection[str]) -> Labels:
@@ -85,13 +87,14 @@ def label_words(kept: pd.DataFrame, vocabulary: pd.DataFrame, known: Collection[
     place = {word: index for index, word in enumerate(words)}
     topics = np.zeros((len(variants), len(words), int(kept["topic"].max()) + 1), dtype=bool)
     for variant, member in zip(variants, topics, strict=True):
-        rows = variant.of(whole)
+        rows = variant.rows_in(whole)
         member[rows["word"].map(place).to_numpy(int), rows["topic"]] = True
         words_of_topic = member.sum(axis=0)
         if (words_of_topic > 0).sum() < 2 or words_of_topic.max() < 2:
+            words_kept = variant.rows_in(kept)["word"].nunique()
             raise OnelayerError(
                 f"topics: threshold {variant.threshold}, {variant.overlap}: "
-                f"{member.any(axis=1).sum()} of {variant.of(kept)['word'].nunique()} words of the "
+                f"{member.any(axis=1).sum()} of {words_kept} words of the "
                 "topics are one piece in this model's tokenizer; pairs of one topic and of two are "
                 "needed (topics.words.single_piece_in has the topics made of such words)"
             )
@@ -100,70 +103,63 @@ def label_words(kept: pd.DataFrame, vocabulary: pd.DataFrame, known: Collection[
 
 
 class Pairs(NamedTuple):
-    """Rows of the probe as numbers."""
+    """Pairs of places with two different words of topics, and the attention between them."""
 
-    first: np.ndarray  # index of a word, [rows]
-    second: np.ndarray
-    document: np.ndarray
-    distance: np.ndarray
-    numbers: np.ndarray  # 1 and the weights of S checkpoints, [1 + S, rows]
+    first: np.ndarray  # index of one word, int [P]
+    second: np.ndarray  # of the other, behind it in the alphabet
+    document: np.ndarray  # index of the text
+    distance: np.ndarray  # place in `EDGES`
+    keys: np.ndarray  # how many tokens the weights of a query are shared among
+    together: np.ndarray  # bool [P], both places are of one article
+    weights: np.ndarray  # mean attention, of S checkpoints, float64 [S, P]
+    documents: int  # D, texts without pairs included
 
-    @classmethod
-    def read(
-        cls, rows: pd.DataFrame, weights: Sequence[np.ndarray], words: Sequence[str]
-    ) -> "Pairs":
-        """Of rows of `probe` those of two of these words, and the weights of S checkpoints."""
-        place = pd.Index(words).get_indexer(rows["first"].cat.categories)
-        first, second = (place[rows[name].cat.codes] for name in ("first", "second"))
-        numbers = np.stack([np.ones(len(rows)), *weights])
-        document, distance = rows["document"].cat.codes, rows["distance"]
-        of = document.to_numpy(np.int64), distance.to_numpy(np.int64), numbers
-        kept = (first >= 0) & (second >= 0)
-        return cls(*(one[..., kept] for one in (first, second, *of)))
+    @property
+    def numbers(self) -> np.ndarray:
+        """What is summed: 1 and the weights, [1 + S, P]."""
+        return np.concatenate([np.ones((1, len(self.first))), self.weights])
 
-    def among(self, words: np.ndarray) -> "Pairs":
-        """Those of two of these words, bool [W]."""
-        kept = words[self.first] & words[self.second]
-        return Pairs(*(one[..., kept] for one in self))
+    def select(self, kept: np.ndarray) -> "Pairs":
+        """Some of the pairs, bool [P]."""
+        return Pairs(*(column[..., kept] for column in self[:-1]), self.documents)
+
+    def length_corrected(self) -> "Pairs":
+        """The same with weights times keys, so that uniform attention gives every pair 1.
+
+        Weights of a query sum to 1: long texts have smaller ones, and more pairs of two topics.
+        """
+        return self._replace(weights=self.weights * self.keys)
 
 
 def class_sums(numbers: np.ndarray, same: np.ndarray, stratum: np.ndarray, U: int) -> np.ndarray:
-    """Sums of `numbers` [1 + S, rows] by class (`same`, bool [rows]) and stratum, [1 + S, 2, U]."""
+    """Sums of `numbers` [1 + S, P] by class (`same`, bool [P]) and stratum, [1 + S, 2, U]."""
     code = np.where(same, stratum, U + stratum)
-    return np.stack([np.bincount(code, one, 2 * U) for one in numbers]).reshape(-1, 2, U)
+    return np.stack([np.bincount(code, row, 2 * U) for row in numbers]).reshape(-1, 2, U)
 
 
 def ratio(sums: np.ndarray) -> np.ndarray:
     """The attention ratio: mean weight within topics / mean weight across, [..., S]."""
     totals = sums.sum(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return over(totals[..., 1:, :] / totals[..., :1, :])
+        return first_over_second(totals[..., 1:, :] / totals[..., :1, :])
 
 
-def over(two: np.ndarray) -> np.ndarray:
-    """The first over the second of the last axis; NaN or infinite without pairs."""
+def first_over_second(numbers: np.ndarray) -> np.ndarray:
+    """Of the last axis; NaN or infinite without pairs."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return two[..., 0] / two[..., 1]
+        return numbers[..., 0] / numbers[..., 1]
 
 
-def like_strata(sums: np.ndarray) -> np.ndarray:
-    """Weights of pairs of one topic, and what as many pairs of two get in the same strata.
+def ratio_at_equal_distance(sums: np.ndarray) -> np.ndarray:
+    """The ratio with pairs of two topics weighted to the distances of pairs of one, [..., S].
 
-    [..., S, 2, U], 0 in strata that lack one of the classes.
+    Words of one topic stand closer together, and close words attend to each other more. Distances
+    that lack one of the classes are left out.
     """
     shared = (sums[..., :1, :, :] > 0).all(axis=-2, keepdims=True)
     pairs, weights = sums[..., :1, :, :], np.where(shared, sums[..., 1:, :, :], 0.0)
     across = pairs[..., 0, :] * weights[..., 1, :] / np.maximum(pairs[..., 1, :], 1.0)
-    return np.stack([weights[..., 0, :], across], axis=-2)
-
-
-def ratio_at_equal(sums: np.ndarray) -> np.ndarray:
-    """The ratio with pairs of two topics weighted to the strata of pairs of one, [..., S].
-
-    Strata are distances: words of one topic stand closer together, and close words attend to each
-    other more. Or documents: some have more pairs of one topic, and some more attention.
-    """
-    return over(like_strata(sums).sum(axis=-1))
+    return first_over_second(np.stack([weights[..., 0, :], across], axis=-2).sum(axis=-1))
 
 
 def topic_bits(topics: np.ndarray) -> np.ndarray:
@@ -177,13 +173,13 @@ def meets(bits: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray
 
     A table of words by words would say the same, and not fit a processor's cache.
     """
-    return np.any([(one[first] & one[second]) != 0 for one in bits], axis=0)
+    return np.any([(block[first] & block[second]) != 0 for block in bits], axis=0)
 
 
 def permutations(
     labels: np.ndarray, occurrences: np.ndarray, settings: UncertaintySettings
 ) -> np.ndarray:
-    """The null: word w takes the topics of word p[w], of like frequency; int [P, W].
+    """The null: word w takes the topics of word p[w], of like frequency; int [M, W].
 
     Words with a topic (`labels`, bool [W, K]) are permuted within strata of frequency, of two words
     at least; others stay.
@@ -196,30 +192,24 @@ def permutations(
     strata[order] = np.arange(len(order)) * bins // max(1, len(order))
     drawn = np.tile(np.arange(len(labels)), (settings.permutations, 1))
     places = labelled[np.argsort(strata[labelled], kind="stable")]
-    for one in drawn:
-        one[places] = labelled[np.argsort(strata[labelled] + rng.random(len(labelled)))]
+    for permuted in drawn:
+        permuted[places] = labelled[np.argsort(strata[labelled] + rng.random(len(labelled)))]
     return drawn
 
 
-def permuted_sums(
-    pairs: Pairs, topics: np.ndarray, moved: np.ndarray, strata: Sequence[tuple[np.ndarray, int]]
-) -> list[np.ndarray]:
-    """`class_sums` of pairs of words with a topic, [P, 1 + S, 2, U], topics `moved` [P, W].
-
-    For each of `strata`: that of each row, [rows], and how many there are, U.
-    """
-    numbers = pairs.numbers
+def permuted_sums(pairs: Pairs, topics: np.ndarray, moved: np.ndarray) -> np.ndarray:
+    """`class_sums` of pairs of words with a topic, [M, 1 + S, 2, B], topics `moved` [M, W]."""
+    numbers, distance = pairs.numbers, pairs.distance
     bits, alone = topic_bits(topics), not (topics.sum(axis=1) > 1).any()
     topic = topics.argmax(axis=1).astype(np.int16)
-    totals = [np.stack([np.bincount(of, one, U) for one in numbers]) for of, U in strata]
-    sums = [np.empty((len(moved), len(numbers), 2, U)) for _, U in strata]
-    for place, p in enumerate(moved):
+    total = np.stack([np.bincount(distance, row, B) for row in numbers])
+    sums = np.empty((len(moved), len(numbers), 2, B))
+    for found, p in zip(sums, moved, strict=True):
         if alone:  # the same, in half of the time
             same = np.flatnonzero(topic[p][pairs.first] == topic[p][pairs.second])
         else:
             same = np.flatnonzero(meets(bits[:, p], pairs.first, pairs.second))
         weights = numbers[:, same]  # few of all
-        for (of, U), total, out in zip(strata, totals, sums, strict=True):
-            out[place, :, 0] = [np.bincount(of[same], one, U) for one in weights]
-            out[place, :, 1] = total - out[place, :, 0]
+        found[:, 0] = [np.bincount(distance[same], row, B) for row in weights]
+        found[:, 1] = total - found[:, 0]
     return sums

@@ -1,13 +1,9 @@
-"""The same probe on other texts, and in other ways.
+"""Steps 1 to 3 on other texts, and in other ways than those of the tables.
 
-`measure_inputs`: on inputs as a model was pretrained on them. In an input of several articles
-attention to one's own article is no attention to a topic: pairs of words of one article and pairs
-across articles are told apart. In an input of drawn words every word has the topic that it was
-drawn from: there the ratio is the theory's own contrast, all pairs of one generating topic over all
-pairs of two.
-
-`measure_ways`: does what the probe finds depend on how it was done? Li, Li & Risteski (2023) report
-one way; their released code has another in some places. One choice is changed at a time.
+`measure_inputs`: in an input of several articles attention to one's own article is no attention to
+a topic, so pairs within and across articles are told apart; in an input of drawn words every word
+has the topic that it was drawn from: the theory's own contrast. `measure_ways`: Li, Li & Risteski
+(2023) report one way; their released code has another in some places. One choice changes at a time.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,13 +24,12 @@ from onelayer.topic_structure.wikipedia.measure import (
     ACROSS,
     DRAWN,
     WITHIN,
-    as_it_is,
     measure_attention,
     measure_classes,
+    measure_embeddings,
 )
-from onelayer.topic_structure.wikipedia.probe import Text, embed, encode_texts, probe
-from onelayer.topic_structure.wikipedia.ratio import Pairs, label_words, tightest, topic_bits
-from onelayer.topic_structure.wikipedia.similarity import measure_embeddings
+from onelayer.topic_structure.wikipedia.probe import Text, embed, encode_texts, pair_attention
+from onelayer.topic_structure.wikipedia.ratio import label_words, tightest, topic_bits
 
 
 def measure_inputs(
@@ -43,7 +38,6 @@ def measure_inputs(
     inputs: Sequence[tuple[np.ndarray, np.ndarray]],
     kept: pd.DataFrame,
     vocabulary: pd.DataFrame,
-    reference_length: int,
     uncertainty: UncertaintySettings,
     seeds: Sequence[int],
     drawn: bool = False,
@@ -63,28 +57,27 @@ def measure_inputs(
     index = np.full(max(*pieces.values(), *(ids.max() for ids, _ in inputs)) + 1, -1)
     index[[pieces[word] for word in labels.words]] = range(len(labels.words))
     texts = []
-    for ids, of in inputs:
+    for ids, parts in inputs:
         places = np.flatnonzero(index[ids] >= 0)
         read = [CLS_ID, *ids.tolist(), SEP_ID]
-        texts.append(Text(read, places + 1, index[ids][places], of[places]))
-    given = range(len(inputs)), labels.words, topic_bits(labels.topics[0]), reference_length
-    tables = [probe(model, texts, *given, progress=progress)[0] for model in models]
-    rows, weights = tables[0], [one["mean"].to_numpy() for one in tables]
+        texts.append(Text(read, places + 1, index[ids][places], parts[places]))
+    bits = topic_bits(labels.topics[0])
+    by_model = [pair_attention(model, texts, bits, progress=progress)[0] for model in models]
+    weights = np.concatenate([pairs.weights for pairs in by_model])
+    pairs = by_model[0]._replace(weights=weights).length_corrected()
     if drawn:
         rng, null = generator("shuffled topics", uncertainty.seed), []
         for _ in range(uncertainty.permutations):
-            topics = [rng.permutation(text.parts) for text in texts]
-            parts = zip(topics, (text.pairs for text in texts), strict=True)
-            null.append(np.concatenate([of[a] == of[b] for of, (a, b) in parts]))
-        pairs = Pairs.read(rows, weights, labels.words)
-        of = rows["together"].to_numpy(), null, labels.variants[0], uncertainty, seeds
-        return measure_classes(pairs, *of).assign(probed=DRAWN)
+            shuffled = [(rng.permutation(text.parts), text.pairs) for text in texts]
+            null.append(np.concatenate([topics[a] == topics[b] for topics, (a, b) in shuffled]))
+        variant = labels.variants[0]
+        rows = measure_classes(pairs, pairs.together, null, variant, uncertainty, seeds)
+        return rows.assign(probed=DRAWN)
     measured = []
-    for probed, of in ((WITHIN, rows["together"]), (ACROSS, ~rows["together"])):
-        if of.any():
-            chosen = rows[of], [one[of] for one in weights]
-            part = measure_attention(*chosen, labels, uncertainty, seeds)
-            measured.append(part.assign(probed=probed))
+    for probed, chosen in ((WITHIN, pairs.together), (ACROSS, ~pairs.together)):
+        if chosen.any():
+            rows = measure_attention(pairs.select(chosen), labels, uncertainty, seeds)
+            measured.append(rows.assign(probed=probed))
     return pd.concat(measured, ignore_index=True)
 
 
@@ -110,20 +103,17 @@ def measure_ways(
     texts = encode_texts(tokenizer, articles["text"], words, settings.max_tokens)
     pooled = sorted({way.pooling for way in ways})
     nothing = topic_bits(np.zeros((len(words), 1), dtype=bool))  # is asked of single heads
-    given = articles["id"], words, nothing, settings.reference_length, pooled, progress
-    rows, _ = probe(model, texts, *given)
+    probed, _ = pair_attention(model, texts, nothing, pooled, progress)
     vectors, tables = embed(model, tokenizer, words), []
     for way in ways:
+        pairs = probed._replace(weights=probed.weights[[pooled.index(way.pooling)]])
+        if way.length == "corrected":
+            pairs = pairs.length_corrected()
         try:
             labels = label_words(kept[way.name], vocabulary, pieces)
-            weight = rows[way.pooling].to_numpy()
-            if way.length == "as it is":
-                weight = as_it_is(rows, weight, settings.reference_length)
-            measured = [
-                measure_attention(rows, [weight], labels, uncertainty),
-                measure_embeddings([vectors], labels, uncertainty),
-            ]
+            attention = measure_attention(pairs, labels, uncertainty)
+            embeddings = measure_embeddings([vectors], labels, uncertainty)
         except OnelayerError:  # too few words or pairs of some class
             continue
-        tables.append(pd.concat(measured).assign(way=way.name))
+        tables.append(pd.concat([attention, embeddings]).assign(way=way.name))
     return pd.concat(tables, ignore_index=True)
