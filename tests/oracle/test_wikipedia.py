@@ -18,6 +18,7 @@ from onelayer.topic_structure.wikipedia.measure import (
     ATTENTION,
     DISJOINT,
     EQUAL,
+    WITHIN_DOCUMENTS,
     measure_attention,
     measure_embeddings,
     over_topics,
@@ -75,6 +76,7 @@ def test_ratios_and_their_intervals_agree_with_loops_over_the_texts(probed, over
     drawn = generator("documents", 0).multinomial(10, np.full(10, 0.1), size=100)
     drawn = [np.repeat(DOCUMENTS, times).tolist() for times in drawn]
     by_quantity = {ATTENTION: loops.ratio, EQUAL: loops.ratio_at_equal_distance}
+    by_quantity[WITHIN_DOCUMENTS] = loops.ratio_within_documents
     for quantity, of in by_quantity.items():
         row = measured(probed).loc[(overlap, "top 3", quantity)]
         assert row["value"] == pytest.approx(of(sums, counts, DOCUMENTS), rel=1e-10)

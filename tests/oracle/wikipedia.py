@@ -99,6 +99,21 @@ def ratio_at_equal_distance(sums: dict, counts: dict, documents: list[int]) -> f
     return within / across
 
 
+def ratio_within_documents(sums: dict, counts: dict, documents: list[int]) -> float:
+    """The same, different topics weighted to the documents of same ones."""
+    within = across = 0.0
+    for document in documents:
+        weight, number = defaultdict(float), defaultdict(int)
+        for (of, kind, place), count in counts.items():
+            if of == document:
+                weight[kind] += sums[of, kind, place]
+                number[kind] += count
+        if number["same"] and number["different"]:
+            within += weight["same"]
+            across += number["same"] * weight["different"] / number["different"]
+    return within / across
+
+
 def mean_dots(vectors: list, topics: list[set], times: list[int]) -> tuple[float, float]:
     """Mean dot product of pairs of distinct words that share a topic, and of others."""
     sums, pairs = [0.0, 0.0], [0, 0]

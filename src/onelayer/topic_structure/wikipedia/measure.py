@@ -1,10 +1,10 @@
 """Step 3: a model's rows, ratios of attention and of embeddings with intervals and nulls.
 
 The paper reports plain ratios. Word frequency and distance alone move them. So every ratio is set
-beside the same ratio under permuted topics, and attention also at equal distance. Intervals are
-bootstraps over documents (attention) or words (embeddings). A model that is made here stands for S
-checkpoints, one per seed: rows of seed `all` are means over them, with intervals over seeds, too.
-All models and seeds share resamples and permutations.
+beside the same ratio under permuted topics, and attention also at equal distance and within
+documents. Intervals are bootstraps over documents (attention) or words (embeddings). A model that
+is made here stands for S checkpoints, one per seed: rows of seed `all` are means over them, with
+intervals over seeds, too. All models and seeds share resamples and permutations.
 
 Shapes: W words, K topics, P pairs, D documents, B distance bins, R resamples, M permutations.
 """
@@ -21,23 +21,27 @@ from onelayer.evidence import intervals
 from onelayer.seeds import generator
 from onelayer.settings.probe import UncertaintySettings
 from onelayer.topic_structure.wikipedia.ratio import (
-    B,
+    EDGES,
     Labels,
     Pairs,
     Variant,
     class_sums,
+    first_over_second,
+    like_strata,
     meets,
     permutations,
     permuted_sums,
     ratio,
-    ratio_at_equal_distance,
+    ratio_at_equal,
     topic_bits,
 )
 from onelayer.topic_structure.wikipedia.similarity import DOT, RAW_DOT, SOURCES, pair_means
 
+B = len(EDGES)
 ALL = "all"
 AUTHORS, OURS = "authors", "ours"  # ways to probe: whose topics, words a topic, weights
 ATTENTION, EQUAL = "attention_ratio", "attention_ratio_distance_standardised"
+WITHIN_DOCUMENTS = f"{ATTENTION}_within_documents"
 OVER_TOPICS = "_over_topics"  # behind the name of a quantity of attention
 TOPIC_GROUPS = 20  # of the jackknife over topics
 TIGHTER = f"{ATTENTION}_tightest_minus_loosest"
@@ -99,9 +103,10 @@ def measure_attention(
     """Attention ratios of one model under every variant.
 
     Returns rows `seed`, `overlap`, `threshold`, `quantity` and what `estimate_rows` adds, of
-    `attention_ratio`; `..._distance_standardised`; the paper's two directions as differences,
-    `..._tightest_minus_loosest` and `..._disjoint_minus_overlapping`; and, to `vary_topics`, all
-    again, `..._over_topics`, with intervals for topics like these.
+    `attention_ratio`; `..._distance_standardised`; at the tightest threshold
+    `..._within_documents`; the paper's two directions as differences, `..._tightest_minus_loosest`
+    and `..._disjoint_minus_overlapping`; and, to `vary_topics`, all but within documents again,
+    `..._over_topics`, with intervals for topics like these.
 
     Raises:
         OnelayerError: a variant has too few pairs of some class.
@@ -109,11 +114,12 @@ def measure_attention(
     resampled = resamples(pairs.documents, settings)
     measured, ratios, without = [], {}, {}
     for variant, topics in zip(labels.variants, labels.topics, strict=True):
-        known = topics.any(axis=1)
+        known, first = topics.any(axis=1), variant in labels.first
         among = pairs.select(known[pairs.first] & known[pairs.second])
         moved = permutations(topics, labels.occurrences, settings)
+        strata = [(among.distance, B), (among.document, pairs.documents)][: 1 + first]
         same = meets(topic_bits(topics), among.first, among.second)
-        found = _ratio_draws(among, same, resampled, permuted_sums(among, topics, moved))
+        found = _ratio_draws(among, same, resampled, *permuted_sums(among, topics, moved, strata))
         without[variant] = without_topics(among, same, topics) if vary_topics else {}
         for quantity, draws in found.items():
             if not draws.finite:
@@ -123,8 +129,7 @@ def measure_attention(
                     f"topics for {quantity}, its interval and its null; a looser threshold or more "
                     "documents"
                 )
-            rows = list(estimate_rows(variant, quantity, seeds, draws))
-            measured += rows
+            measured += (rows := [*estimate_rows(variant, quantity, seeds, draws)])
             if quantity in without[variant]:
                 measured.append(over_topics(rows[0], without[variant][quantity], topics.shape[1]))
         ratios[variant] = found[ATTENTION]
@@ -143,8 +148,7 @@ def measure_attention(
     ]
     for quantity, named, more, less in compared:
         draws = Draws(*map(np.subtract, ratios[more][:3], ratios[less][:3]), pairs.documents)
-        rows = list(estimate_rows(named, quantity, seeds, draws))
-        measured += rows
+        measured += (rows := [*estimate_rows(named, quantity, seeds, draws)])
         if vary_topics:
             difference = without[more][ATTENTION] - without[less][ATTENTION]
             measured.append(over_topics(rows[0], difference, topics.shape[1]))
@@ -236,17 +240,31 @@ def resamples(D: int, settings: UncertaintySettings) -> np.ndarray:
 
 
 def _ratio_draws(
-    pairs: Pairs, same: np.ndarray, resampled: np.ndarray, null: np.ndarray
+    pairs: Pairs,
+    same: np.ndarray,
+    resampled: np.ndarray,
+    null: np.ndarray,
+    null_by_document: np.ndarray | None = None,
 ) -> dict[str, Draws]:
-    """The ratio, and at equal distance. `resampled` [R, D]; `null`: sums, [M, 1 + S, 2, B]."""
+    """The ratio, at equal distance and, if its null is given, within documents.
+
+    `resampled` [R, D]; nulls are sums by distance [M, 1 + S, 2, B], or by document.
+    """
     D = resampled.shape[1]
     sums = class_sums(pairs.numbers, same, pairs.document * B + pairs.distance, D * B)
     sums = np.moveaxis(sums.reshape(-1, 2, D, B), 2, 0)  # [D, 1 + S, 2, B]
     total, replicates = sums.sum(axis=0), np.tensordot(resampled, sums, 1)
-    return {
+    found = {
         quantity: Draws(estimate(total), estimate(replicates), estimate(null), D)
-        for quantity, estimate in {ATTENTION: ratio, EQUAL: ratio_at_equal_distance}.items()
+        for quantity, estimate in {ATTENTION: ratio, EQUAL: ratio_at_equal}.items()
     }
+    if null_by_document is not None:
+        like = like_strata(sums.sum(axis=-1)[..., None])[..., 0]  # [D, S, 2]
+        drawn = like.sum(axis=0), np.tensordot(resampled, like, 1)
+        within = Draws(*map(first_over_second, drawn), ratio_at_equal(null_by_document), D)
+        if within.finite:  # few texts have words of one topic
+            found[WITHIN_DOCUMENTS] = within
+    return found
 
 
 def estimate_rows(
@@ -300,7 +318,7 @@ def without_topics(pairs: Pairs, same: np.ndarray, topics: np.ndarray) -> dict[s
         rows = rows[kept]
         sums.append(whole - before + class_sums(numbers[:, rows], now, distance[rows], B))
     left_out = np.stack(sums)  # [G, 1 + S, 2, B]
-    ratios = {ATTENTION: ratio(left_out), EQUAL: ratio_at_equal_distance(left_out)}
+    ratios = {ATTENTION: ratio(left_out), EQUAL: ratio_at_equal(left_out)}
     return {quantity: each.mean(axis=-1) for quantity, each in ratios.items()}
 
 

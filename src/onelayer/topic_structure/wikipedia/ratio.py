@@ -2,14 +2,14 @@
 
 Li, Li & Risteski (2023), section 6. A pair (`Pairs`, from module `probe`) is of one topic if both
 words are in it (`Labels`). Ratios and their null are sums over pairs, by class (one topic, two
-topics) and by stratum, the pair's distance (of resamples with its document).
+topics) and by stratum (the pair's distance, or its document).
 
 Only words that are one piece in a model's tokenizer can be probed: an embedding and an attention
 weight belong to a piece. `kept` is the table of the ambiguity filter: `overlap`, `threshold`,
 `topic`, `word`.
 
-Shapes: W words, K topics, P pairs, D texts, B distances, U strata, S checkpoints, M permutations.
-Sums are [..., 1 + S, 2, U]: numbers of pairs, then weights of checkpoints; of one topic, of two.
+Shapes: W words, K topics, P pairs, D texts, U strata, S checkpoints, M permutations. Sums are
+[..., 1 + S, 2, U]: numbers of pairs, then weights of each checkpoint; of one topic, of two.
 """
 
 from collections.abc import Collection, Sequence
@@ -27,7 +27,6 @@ from onelayer.text.topics.lda import filter_ambiguous_words, read_topics
 
 # Smallest distance |i - j| of each bin; the last one is open.
 EDGES = np.array([1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 17, 25, 33, 49, 65, 97, 129])
-B = len(EDGES)
 
 
 class Variant(NamedTuple):
@@ -150,16 +149,24 @@ def first_over_second(numbers: np.ndarray) -> np.ndarray:
         return numbers[..., 0] / numbers[..., 1]
 
 
-def ratio_at_equal_distance(sums: np.ndarray) -> np.ndarray:
-    """The ratio with pairs of two topics weighted to the distances of pairs of one, [..., S].
+def like_strata(sums: np.ndarray) -> np.ndarray:
+    """Weights of pairs of one topic, and what as many pairs of two get in the same strata.
 
-    Words of one topic stand closer together, and close words attend to each other more. Distances
-    that lack one of the classes are left out.
+    [..., S, 2, U], 0 in strata that lack one of the classes.
     """
     shared = (sums[..., :1, :, :] > 0).all(axis=-2, keepdims=True)
     pairs, weights = sums[..., :1, :, :], np.where(shared, sums[..., 1:, :, :], 0.0)
     across = pairs[..., 0, :] * weights[..., 1, :] / np.maximum(pairs[..., 1, :], 1.0)
-    return first_over_second(np.stack([weights[..., 0, :], across], axis=-2).sum(axis=-1))
+    return np.stack([weights[..., 0, :], across], axis=-2)
+
+
+def ratio_at_equal(sums: np.ndarray) -> np.ndarray:
+    """The ratio with pairs of two topics weighted to the strata of pairs of one, [..., S].
+
+    Strata are distances: words of one topic stand closer together, and close words attend to each
+    other more. Or documents: some have more pairs of one topic, and some more attention.
+    """
+    return first_over_second(like_strata(sums).sum(axis=-1))
 
 
 def topic_bits(topics: np.ndarray) -> np.ndarray:
@@ -197,19 +204,25 @@ def permutations(
     return drawn
 
 
-def permuted_sums(pairs: Pairs, topics: np.ndarray, moved: np.ndarray) -> np.ndarray:
-    """`class_sums` of pairs of words with a topic, [M, 1 + S, 2, B], topics `moved` [M, W]."""
-    numbers, distance = pairs.numbers, pairs.distance
+def permuted_sums(
+    pairs: Pairs, topics: np.ndarray, moved: np.ndarray, strata: Sequence[tuple[np.ndarray, int]]
+) -> list[np.ndarray]:
+    """`class_sums` of pairs of words with a topic, [M, 1 + S, 2, U], topics `moved` [M, W].
+
+    For each of `strata`: that of each pair, [P], and how many there are, U.
+    """
+    numbers = pairs.numbers
     bits, alone = topic_bits(topics), not (topics.sum(axis=1) > 1).any()
     topic = topics.argmax(axis=1).astype(np.int16)
-    total = np.stack([np.bincount(distance, row, B) for row in numbers])
-    sums = np.empty((len(moved), len(numbers), 2, B))
-    for found, p in zip(sums, moved, strict=True):
+    totals = [np.stack([np.bincount(places, row, U) for row in numbers]) for places, U in strata]
+    sums = [np.empty((len(moved), len(numbers), 2, U)) for _, U in strata]
+    for draw, p in enumerate(moved):
         if alone:  # the same, in half of the time
             same = np.flatnonzero(topic[p][pairs.first] == topic[p][pairs.second])
         else:
             same = np.flatnonzero(meets(bits[:, p], pairs.first, pairs.second))
         weights = numbers[:, same]  # few of all
-        found[:, 0] = [np.bincount(distance[same], row, B) for row in weights]
-        found[:, 1] = total - found[:, 0]
+        for (places, U), total, found in zip(strata, totals, sums, strict=True):
+            found[draw, :, 0] = [np.bincount(places[same], row, U) for row in weights]
+            found[draw, :, 1] = total - found[draw, :, 0]
     return sums
