@@ -5,7 +5,7 @@ import pandas as pd
 from safetensors.numpy import load_file
 
 from onelayer.evidence.figures import DIVERGING, MARKERS, MIDDLE, PALETTE, WIDTH, despine, plt
-from onelayer.evidence.intervals import mean, worst
+from onelayer.evidence.intervals import mean
 from onelayer.evidence.tables import interval, number, tidy
 from onelayer.job import job
 from onelayer.local_to_global import outcomes
@@ -69,8 +69,8 @@ def starts_table(
         saved += rank_rows(runs, {*settings.snapshots, last}, authors)
         # A rank-one start must stay so at every look, the others become so in the end.
         at, one = (looks, 1.0) if start == "rank_one" else ({last}, np.nan)
-        row = worst(rank_rows(runs, at, authors), 1)[1] | {"quantity": "smallest_top_share"}
-        saved.append(row | {"published": one} | untrained[start])
+        least = outcomes.furthest(rank_rows(runs, at, authors), 1) | {"published": one}
+        saved.append(least | {"quantity": "smallest_top_share"} | untrained[start])
         rows += [{"initialisation": start} | row for row in saved]
     for start in ("paper", "paper_canonical"):
         alone = outcomes.leaves_alone(losses[start], losses["standard"], chain)

@@ -1,6 +1,5 @@
 """Table and figure: is the unigram model a minimum of the whole transformer, and who leaves it?"""
 
-import numpy as np
 import pandas as pd
 
 from onelayer.evidence.figures import MIDDLE, PALETTE, despine, plt
@@ -29,11 +28,7 @@ def trap(curves: pd.DataFrame, settings: TrapSettings) -> pd.DataFrame:
             tolerance = outcomes.excess(2, of)["tolerance"] / chain.gap
             ways.append(key | {"state": "", "tolerance": tolerance} | named["way_closed"])
         goes = outcomes.claimed_model(variant.initialisation, chain) == "bigram"
-        # Worst is whose interval reaches furthest to the wrong side, with all numbers its own: what
-        # is claimed of all chains holds where it holds of this one (an intersection-union test,
-        # Berger 1982). The worst mean may hide a chain that varies more.
-        ends = [way["low"] if goes else -way["high"] for way in ways]
-        row = ways[np.nan_to_num(ends, nan=-np.inf).argmin()] | {"quantity": "worst_way_closed"}
+        row = outcomes.furthest(ways, 1 if goes else -1) | {"quantity": "worst_way_closed"}
         row |= {"published": float(goes), "null": float(not goes)}
         rows.append(row | {"state": max(way["state"] for way in ways)})
     return tidy(rows, KEYS)

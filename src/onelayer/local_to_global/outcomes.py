@@ -5,6 +5,8 @@ model) for p + q < 1 and a local one (the unigram model) for p + q > 1. The pape
 out at w < -1/sqrt 2, in the other basin: Fig. 4 has it reach the bigram model for p + q > 1.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
@@ -63,6 +65,16 @@ def excess(logits: int, training: TrainingSettings) -> dict[str, float]:
 def over_runs(estimate: dict[str, float]) -> dict[str, object]:
     """An estimate over runs, undecided where they are too few for an interval."""
     return estimate | ({"state": "undecided"} if np.isnan(estimate["low"]) else {})
+
+
+def furthest(estimates: Sequence[dict], side: int) -> dict:
+    """The estimate whose interval reaches furthest to the wrong side, below (1) or above (-1).
+
+    All numbers are its own: what is claimed of all holds where it holds of this one (an
+    intersection-union test, Berger 1982). The worst mean may hide one that varies more.
+    """
+    ends = [row["low"] if side > 0 else -row["high"] for row in estimates]
+    return estimates[int(np.nan_to_num(ends, nan=-np.inf).argmin())]
 
 
 def runs_of(curves: pd.DataFrame) -> list[pd.DataFrame]:
