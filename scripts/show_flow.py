@@ -10,7 +10,7 @@ from onelayer.evidence.intervals import share
 from onelayer.evidence.tables import interval, number, tidy
 from onelayer.job import job
 from onelayer.local_to_global import basins, canonical, drawing, simulation
-from onelayer.local_to_global.basins import POINTS, UNFINISHED, outcome
+from onelayer.local_to_global.basins import POINTS, UNFINISHED, arrival
 from onelayer.settings.local_to_global import Chain, FlowSettings
 
 PLANE, SPACE = POINTS  # the canonical model, and with the attention scalar
@@ -90,7 +90,7 @@ def critical_points(
 
 def of_flows(start: np.ndarray, end: np.ndarray, chain: Chain) -> dict[str, dict]:
     """Rows by quantity of flows [2 or 3, N]: how exact they are, and where they end."""
-    reached, n = outcome(end, chain), start.shape[1]
+    reached, n = arrival(end, chain), start.shape[1]
     level = np.where(reached == basins.GLOBAL, chain.bigram_entropy, chain.unigram_entropy)
     loss = canonical.loss(canonical.logit_gap(*end), chain)
     drift = abs(canonical.energy(*end) - canonical.energy(*start))

@@ -9,7 +9,7 @@ import torch
 
 from onelayer.ensemble import RunRandom
 from onelayer.local_to_global import basins, canonical, initialisation, training, transformer
-from onelayer.local_to_global.basins import GLOBAL, LOCAL, SADDLE, outcome
+from onelayer.local_to_global.basins import GLOBAL, LOCAL, SADDLE, arrival
 from onelayer.local_to_global.integrator import integrate
 from onelayer.local_to_global.training import sequences
 from onelayer.local_to_global.transformer import attention
@@ -65,7 +65,7 @@ def critical_points(chain: Chain, starts: np.ndarray) -> Iterator[np.ndarray]:
 def test_with_attention_there_are_three_sets_of_critical_points_and_no_more(p, q):
     chain, found = Chain(p, q), {GLOBAL: 0, LOCAL: 0, SADDLE: 0}
     for theta in critical_points(chain, np.random.default_rng(1).normal(0, 1.5, (90, 3))):
-        found[int(outcome(theta[:, None], chain)[0])] += 1
+        found[int(arrival(theta[:, None], chain)[0])] += 1
     assert min(found.values()) > 3
 
 

@@ -9,9 +9,9 @@ import yaml
 
 from onelayer.local_to_global import basins, canonical
 from onelayer.local_to_global.basins import (
+    arrival,
     critical_points,
     critical_points_with_attention,
-    outcome,
 )
 from onelayer.local_to_global.integrator import integrate
 from onelayer.local_to_global.simulation import gaussian_starts, neighbours, shown_paths
@@ -117,7 +117,7 @@ def test_critical_points_are_what_they_are_called(chain, points_of):
                 assert bends[0] < -1e-3 and bends[-1] < 1e-8
             elif name == "saddle, a e^2 = -1":
                 assert bends[0] < -0.1 and bends[-1] > 0.1
-                reached = outcome(point[:, None], chain)
+                reached = arrival(point[:, None], chain)
                 assert reached.tolist() == [basins.SADDLE]
             else:
                 assert bends == pytest.approx(np.zeros(len(point)), abs=1e-8)
@@ -141,7 +141,7 @@ def test_every_gaussian_start_is_kept_beside_its_own_end():
     for (p, q), part in found.groupby(["p", "q"]):
         start, end = (part[names].to_numpy().T for names in (["e_0", "w_0"], ["e", "w"]))
         expected = basins.basin(*start, Chain(p, q))
-        assert (outcome(end, Chain(p, q)) == expected).all() and len(set(expected)) == 2
+        assert (arrival(end, Chain(p, q)) == expected).all() and len(set(expected)) == 2
         assert abs(end - basins.limit_points(*start, Chain(p, q))).max() < 1e-6
 
 

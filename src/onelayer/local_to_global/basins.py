@@ -15,7 +15,7 @@ import math
 import numpy as np
 from scipy.special import lambertw, wrightomega
 
-from onelayer.local_to_global.canonical import E_SADDLE, W_SADDLE, energy, logit_gap
+from onelayer.local_to_global.canonical import E_SADDLE, W_SADDLE, energy, gap_gradient, logit_gap
 from onelayer.settings.local_to_global import Chain
 
 # The sets s = s*, e = 0, and a e^2 = -1; or none of them, yet.
@@ -56,18 +56,15 @@ def critical_points_with_attention(chain: Chain) -> dict[str, list[np.ndarray]]:
 POINTS = {"(e, w)": critical_points, "(e, w, a)": critical_points_with_attention}
 
 
-def outcome(theta: np.ndarray, chain: Chain) -> np.ndarray:
+def arrival(theta: np.ndarray, chain: Chain) -> np.ndarray:
     """At which set of critical points flows [2 or 3, N] have arrived, or `UNFINISHED`.
 
     s = s* is meant up to |s - s*| / |grad s|: far out s changes by thousands over theta's digits.
     """
-    e, w, a = (*theta, np.zeros_like(theta[0]))[:3]
-    square, g = e * e, 1 + 2 * w * abs(w)
-    k = 1 + a * square
-    ascent = [2 * e * g * (2 * k - 1), 4 * abs(w) * square * k, square * square * g]
-    per_way = np.maximum(1, np.linalg.norm(ascent, axis=0))
-    at_global = abs(logit_gap(e, w, a) - chain.s_star) / per_way < REACHED
-    at_saddle = (abs(w - W_SADDLE) < REACHED) & (abs(k) < REACHED)
+    e, w, a = (*theta, 0.0)[:3]
+    distance = abs(logit_gap(e, w, a) - chain.s_star)
+    at_global = distance < REACHED * np.maximum(1, np.linalg.norm(gap_gradient(theta), axis=0))
+    at_saddle = (abs(w - W_SADDLE) < REACHED) & (abs(1 + a * e * e) < REACHED)
     sets = [at_global, abs(e) < REACHED, at_saddle]
     return np.select(sets, [GLOBAL, LOCAL, SADDLE], UNFINISHED)
 

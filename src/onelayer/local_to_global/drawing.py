@@ -6,7 +6,7 @@ from matplotlib.patches import Patch
 
 from onelayer.evidence.figures import PALETTE, WIDTH, despine, plt
 from onelayer.local_to_global import basins, canonical
-from onelayer.local_to_global.basins import outcome
+from onelayer.local_to_global.basins import arrival
 from onelayer.local_to_global.canonical import E_SADDLE, W_SADDLE
 from onelayer.local_to_global.simulation import EXTENT, NEAR, WIDE, grid, shown_chains
 from onelayer.settings.local_to_global import Chain, FlowSettings
@@ -113,7 +113,7 @@ def landscape(settings: FlowSettings, paths: dict[str, np.ndarray]) -> plt.Figur
         above = np.maximum(canonical.loss(s, chain) - chain.bigram_entropy, 1e-3)
         ground = axis.imshow(above, cmap=colours, norm=LogNorm(1e-3, 10), **frame)
         path = paths[f"plane_{name}"]
-        reached = outcome(path[-1], chain)
+        reached = arrival(path[-1], chain)
         for one, end in zip(path.transpose(2, 1, 0), reached, strict=True):
             draw_path(axis, one, end)
         axis.set(xlabel="embedding e", title=f"{side(chain)}: {chain}")
@@ -137,7 +137,7 @@ def attention_flow(settings: FlowSettings, paths: dict[str, np.ndarray]) -> plt.
     for columns, (view, place, bound) in zip((axes[:, :2], axes[:, 2:]), views, strict=True):
         for column, (name, chain) in zip(columns.T, shown_chains(settings).items(), strict=True):
             path = paths[f"{view}_{name}"]
-            reached = outcome(path[-1], chain)
+            reached = arrival(path[-1], chain)
             for one, end in zip(path.transpose(2, 1, 0), reached, strict=True):
                 within = (abs(one) <= bound).all(axis=0)  # where it leaves, the beginning
                 shown = None if within.all() else int(within.argmin())
