@@ -1,5 +1,7 @@
 """Figs. 1, 2 and 5: the gradient flow and its basins, its paths on the loss, and with attention."""
 
+import math
+
 import numpy as np
 from matplotlib.colors import LinearSegmentedColormap, ListedColormap, LogNorm
 from matplotlib.patches import Patch
@@ -42,17 +44,23 @@ def draw_path(axis: plt.Axes, path: np.ndarray, end: int, shown: int | None = No
         axis.plot(*path[:, -1], shape, color=colour, ms=4, mec="white", mew=0.4, zorder=4)
 
 
-def draw_flow_and_basins(flow: plt.Axes, axis: plt.Axes, chain: Chain) -> None:
-    """Energy contours with the flow's direction; the basins, and what leads to the saddle."""
+def draw_flow(axis: plt.Axes, chain: Chain) -> None:
+    """Contours of the energy with the flow's direction."""
     levels, grey = E_SADDLE + np.arange(-6, 7), {"colors": "0.75", "linewidths": 0.6}
-    flow.contour(*PLANE, canonical.energy(*PLANE), levels, linestyles="-", **grey)
+    axis.contour(*PLANE, canonical.energy(*PLANE), levels, linestyles="-", **grey)
     points = grid(0.96 * EXTENT, 25)
     rate = canonical.flow(points, chain)
     # Directions alone: the speed spans many orders of magnitude.
     rate = rate / np.maximum(np.linalg.norm(rate, axis=0), 1e-300)
-    flow.quiver(*points, *rate, color="0.35", scale=34, width=0.0028, headwidth=4, pivot="mid")
-    labels, colours = basins.basin(*PLANE, chain) == basins.GLOBAL, ListedColormap([RED, BLUE])
-    axis.pcolormesh(*PLANE, labels, cmap=colours, alpha=0.25, rasterized=True, linewidth=0)
+    axis.quiver(*points, *rate, color="0.35", scale=34, width=0.0028, headwidth=4, pivot="mid")
+
+
+def draw_basins(axis: plt.Axes, ends: np.ndarray, chain: Chain) -> None:
+    """Where flows from a `grid` ended, [2, N], and theorem 2's boundary: it leads to the saddle."""
+    n = math.isqrt(ends.shape[1])
+    reached = (arrival(ends, chain) == basins.GLOBAL).reshape(n, n)
+    colours, plane = ListedColormap([RED, BLUE]), grid(EXTENT, n).reshape(2, n, n)
+    axis.pcolormesh(*plane, reached, cmap=colours, alpha=0.25, rasterized=True, linewidth=0)
     w = np.linspace(*((-EXTENT, W_SADDLE) if chain.below else (W_SADDLE, -1e-4)), 2000)
     e = np.sqrt(np.maximum(E_SADDLE + w * w - np.log(-w), 0))
     for sign in (-1, 1):
@@ -79,18 +87,19 @@ def draw_critical_points(axis: plt.Axes, chain: Chain) -> None:
     axis.set(xlabel="embedding e", ylabel="weight w")
 
 
-def gradient_flow(settings: FlowSettings) -> plt.Figure:
-    """Fig. 1: the flow (left) and its basins (right), a row a chain."""
+def gradient_flow(settings: FlowSettings, maps: np.ndarray) -> plt.Figure:
+    """Fig. 1: the flow (left) and its basins from `basin_maps` [C, 2, N] (right), a row a chain."""
     figure, axes = plt.subplots(2, 2, figsize=(WIDTH, 7.6))
     for row, chain in zip(axes, shown_chains(settings).values(), strict=True):
-        draw_flow_and_basins(*row, chain)
-        for axis, what in zip(row, ("flow, contours of E", "basins"), strict=True):
+        draw_flow(row[0], chain)
+        draw_basins(row[1], maps[settings.chains.index(chain)], chain)
+        for axis, what in zip(row, ("flow, contours of E", "basins, simulated"), strict=True):
             draw_critical_points(axis, chain)
             axis.set_title(f"{what}\n{side(chain)}: {chain}")
     handles = [
         Patch(color=BLUE, alpha=0.25, label=r"$\mathcal{I}_\star$: flow reaches a global minimum"),
         Patch(color=RED, alpha=0.25, label=r"$\mathcal{I}_{\min}$: flow reaches a local minimum"),
-        line("flow reaches the saddle", color=YELLOW, lw=2),
+        line("flow reaches the saddle (Theorem 2)", color=YELLOW, lw=2),
         line(r"global minima, $L = H_{bigram}$", color=BLUE, lw=1.8, ls="--"),
         line(r"local minima, $L = H(\pi)$", color=RED, lw=2.5),
         line("local maxima", color=GREEN, lw=2.5, ls=":"),
