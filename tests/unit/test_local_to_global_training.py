@@ -12,11 +12,12 @@ from onelayer.ensemble.execution import Checkpoint, Execution
 from onelayer.local_to_global import canonical, training
 from onelayer.local_to_global.initialisation import standard, start
 from onelayer.local_to_global.outcomes import (
-    NEAR,
+    MARGIN,
     claimed_loss,
     claimed_model,
+    end_rows,
     escape,
-    halfway,
+    furthest,
     leaves_alone,
     median_time,
     not_trained,
@@ -236,10 +237,20 @@ def test_the_median_counts_those_that_stay_as_last():
 
 
 def test_halfway_is_the_last_look_of_the_first_half():
-    found = halfway(runs((LOW, 0.0), (HIGH, 0.0)))
-    assert found["iteration"].tolist() == [20, 20] and trapped(found, CHAIN)["value"] == 0.5
-    beyond = pd.DataFrame({"loss": [HIGH + 2 * NEAR * CHAIN.gap, HIGH - 2 * NEAR * CHAIN.gap]})
+    seen = runs((LOW, 0.0), (HIGH, 0.0)).assign(W_1_share=1.0)
+    seen.loc[(seen["iteration"] == 20) & (seen["seed"] == 0), "loss"] = HIGH
+    found = end_rows(seen, "standard", CHAIN, BASE.model_copy(update={"iterations": 40}))
+    shares = [found[name]["value"] for name in ("trapped_share_halfway", "trapped_share")]
+    assert shares == [1, 0.5] and found["first_escape_iteration"]["value"] == 40
+    beyond = pd.DataFrame({"loss": [HIGH + 2 * MARGIN * CHAIN.gap, HIGH - 2 * MARGIN * CHAIN.gap]})
     assert trapped(beyond, CHAIN)["value"] == 0
+
+
+def test_the_furthest_estimate_is_not_the_worst_mean_and_one_without_interval_goes_before():
+    steady, varied = {"value": 0.8, "low": 0.7, "high": 0.9}, {"value": 0.9, "low": 0.5, "high": 1}
+    assert furthest([steady, varied], 1) is varied and furthest([steady, varied], -1) is varied
+    alone = {"value": 1.0, "low": np.nan, "high": np.nan}
+    assert furthest([steady, alone, varied], 1) is alone
 
 
 def test_a_loss_may_exceed_its_entropy_by_what_logits_cost_that_one_batch_gives():

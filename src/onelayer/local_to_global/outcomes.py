@@ -5,16 +5,16 @@ model) for p + q < 1 and a local one (the unigram model) for p + q > 1. The pape
 out at w < -1/sqrt 2, in the other basin: Fig. 4 has it reach the bigram model for p + q > 1.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
 from onelayer.evidence.intervals import mean, median, share
-from onelayer.settings.local_to_global import Chain, TrainingSettings
+from onelayer.settings.local_to_global import MATRICES, Chain, TrainingSettings
 
-NEAR = 0.1  # of the way between the entropies: who is no further from the unigram model is at it
+MARGIN = 0.1  # of the way between the entropies: who is no further from the unigram model is at it
 ABOVE, AT, LEFT = "above", "at", "left"
 NOT_REACHED = "not reached"
 MISSING = {"state": NOT_REACHED, "n": 0}
@@ -28,7 +28,7 @@ def way(loss: ArrayLike, chain: Chain) -> ArrayLike:
 def standing(loss: ArrayLike, chain: Chain) -> np.ndarray:
     """Beside the unigram model: `ABOVE` it, which NaN is, too, `AT` it, or `LEFT` downwards."""
     come = way(loss, chain)
-    return np.select([abs(come) <= NEAR, come > NEAR], [AT, LEFT], ABOVE)
+    return np.select([abs(come) <= MARGIN, come > MARGIN], [AT, LEFT], ABOVE)
 
 
 def claimed_model(start: str, chain: Chain) -> str:
@@ -37,15 +37,14 @@ def claimed_model(start: str, chain: Chain) -> str:
 
 
 def claimed_loss(start: str, chain: Chain, training: TrainingSettings) -> dict[str, float]:
-    """The entropy at which the paper says that a start ends, and the other one as no effect."""
+    """The entropy at which the paper says that a start ends, and the other one as no effect.
+
+    `tolerance`: the excess loss (nats) of a model whose logits, one or two, one batch estimates.
+    """
     ends = [chain.unigram_entropy, chain.bigram_entropy]
     bigram = claimed_model(start, chain) == "bigram"
-    return {"published": ends[bigram], "null": ends[not bigram]} | excess(1 + bigram, training)
-
-
-def claimed_share(start: str, chain: Chain) -> dict[str, float]:
-    """The share of runs at the unigram model that the paper says, and a half as no effect."""
-    return {"published": float(claimed_model(start, chain) == "unigram"), "null": 0.5}
+    tolerance = (1 + bigram) / (2 * training.batch * training.sequence_length)
+    return {"published": ends[bigram], "null": ends[not bigram], "tolerance": tolerance}
 
 
 def leaves_alone(losses: pd.Series, standard: pd.Series, chain: Chain) -> dict[str, float]:
@@ -55,11 +54,6 @@ def leaves_alone(losses: pd.Series, standard: pd.Series, chain: Chain) -> dict[s
     """
     alone = (standing(losses, chain) == LEFT) & (standing(standard, chain) == AT)
     return share(int(alone.sum()), len(alone)) | {"published": float(not chain.below), "null": 0.5}
-
-
-def excess(logits: int, training: TrainingSettings) -> dict[str, float]:
-    """`tolerance`: the excess loss (nats) of so many logits that are estimated from one batch."""
-    return {"tolerance": logits / (2 * training.batch * training.sequence_length)}
 
 
 def over_runs(estimate: dict[str, float]) -> dict[str, object]:
@@ -92,20 +86,9 @@ def not_trained(runs: pd.DataFrame, chain: Chain) -> dict[str, str]:
     return {} if trained.all() else {"state": NOT_REACHED}
 
 
-def halfway(runs: pd.DataFrame) -> pd.DataFrame:
-    """Every run at its last look within the first half of the training."""
-    first_half = runs[runs["iteration"] <= runs["iteration"].max() / 2]
-    return first_half[first_half["iteration"] == first_half["iteration"].max()]
-
-
 def trapped(runs: pd.DataFrame, chain: Chain) -> dict[str, float]:
     """Share of rows at the unigram model: one that moves away, up or down, is not trapped by it."""
     return share(int((standing(runs["loss"], chain) == AT).sum()), len(runs))
-
-
-def counted(row: dict | pd.Series) -> str:
-    """A share of runs for readers: `5 of 6`."""
-    return f"{row['value'] * row['n']:.0f} of {row['n']:.0f}"
 
 
 def escape(run: pd.DataFrame, chain: Chain) -> float:
@@ -120,6 +103,36 @@ def median_time(times: np.ndarray) -> dict[str, object]:
     row = median(times)
     never = {"state": NOT_REACHED} if np.isinf(row["value"]) else {}
     return {key: value if np.isfinite(value) else np.nan for key, value in row.items()} | never
+
+
+def end_rows(
+    runs: pd.DataFrame, start: str, chain: Chain, training: TrainingSettings
+) -> dict[str, dict]:
+    """Where the runs of a variant end, by quantity, and halfway, with what the paper claims."""
+    first_half = runs[runs["iteration"] <= training.iterations / 2]
+    halfway = first_half[first_half["iteration"] == first_half["iteration"].max()]
+    final, state = runs[runs["iteration"] == training.iterations], not_trained(runs, chain)
+    first = min(escape(run, chain) for run in runs_of(runs))
+    claimed = {"published": float(claimed_model(start, chain) == "unigram"), "null": 0.5}
+    loss = over_runs(mean(final["loss"])) | claimed_loss(start, chain, training)
+    return {
+        "trapped_share": trapped(final, chain) | claimed | state,
+        "trapped_share_halfway": trapped(halfway, chain) | claimed,
+        "first_escape_iteration": {"value": first} if first < np.inf else MISSING,
+        "final_loss": loss | state,
+        "final_W_1_share": mean(final["W_1_share"], least=0.0, most=1.0),
+    }
+
+
+def rank_rows(runs: pd.DataFrame, published: Mapping[tuple[str, int], float]) -> list[dict]:
+    """The share of the largest singular value at each look, of each matrix; 1 means rank one."""
+    rows = []
+    for iteration, look in runs.groupby("iteration"):
+        for matrix in MATRICES:
+            row = over_runs(mean(look[f"{matrix}_share"], least=0.0, most=1.0))
+            row |= {"published": published.get((matrix, iteration), np.nan)}
+            rows.append({"matrix": matrix, "iteration": iteration} | row)
+    return rows
 
 
 def trap_rows(runs: pd.DataFrame, chain: Chain) -> dict[str, dict]:

@@ -17,14 +17,19 @@ from onelayer.ensemble import Ensemble, Optimizer, RunRandom, Trained, train
 from onelayer.ensemble.execution import Execution
 from onelayer.local_to_global.initialisation import start
 from onelayer.local_to_global.transformer import losses, population_losses
-from onelayer.settings.local_to_global import Chain, EnsembleSettings, TrainingSettings, Variant
+from onelayer.settings.local_to_global import (
+    MATRICES,
+    Chain,
+    EnsembleSettings,
+    TrainingSettings,
+    Variant,
+)
 
 log = logging.getLogger("onelayer")
 
 BETAS = (0.9, 0.95)  # of AdamW
 MOMENTUM = 0.9  # of SGD
 UNDECAYED = ("b", "ln_attention", "ln_mlp", "ln_final")
-MATRICES = ("W_1", "W_V", "W_Q", "W_K", "W_O", "W_2")  # whose rank is followed
 FIRST_RATE, LAST_RATE = 0.01, 0.1  # the schedule's ends, as shares of the largest learning rate
 Also = Mapping[str, Callable[[dict[str, Tensor], Tensor, Chain], Tensor]]
 
