@@ -11,7 +11,7 @@ from onelayer.local_to_global import basins, canonical, drawing, simulation
 from onelayer.local_to_global.layout import by_chain
 from onelayer.settings.local_to_global import Chain, FlowSettings
 
-PLANE, SPACE = basins.POINTS  # the canonical model, and with the attention scalar
+PLANE = "(e, w)"  # the canonical model
 POINT_KEYS = ["model", "p", "q", "point"]
 START_KEYS = ["model", "p", "q", "start", "sigma"]
 ALL = {"published": 1.0, "null": 0.5}  # theory says all flows; half of them would be no effect
@@ -139,9 +139,7 @@ with job(snakemake) as step:
     table = critical_points(pd.read_parquet(snakemake.input.neighbours))
     title, shown = "Critical points of the loss", by_chain(table, ["model", "point"])
     step.save_table(table, "critical_points", title=title, shown=shown, notes=POINT_NOTES)
-    starts = {PLANE: snakemake.input.gaussian, SPACE: snakemake.input.attention}
-    gaussian = {model: pd.read_parquet(file) for model, file in starts.items()}
-    table = ends(settings, maps["theta"], pd.concat(gaussian, names=["model"]))
+    table = ends(settings, maps["theta"], pd.read_parquet(snakemake.input.gaussian))
     shown = by_chain(table[~table["quantity"].isin([*ERRORS, "local_share"])], ["model", "start"])
     title = "Where the gradient flow ends"
     step.save_table(table, "basins", title=title, shown=shown, notes=BASIN_NOTES)

@@ -133,8 +133,8 @@ def test_the_flow_returns_to_minima_and_leaves_maxima_and_new_saddles():
 
 def test_every_gaussian_start_is_kept_beside_its_own_end():
     """Every scale multiplies the same draws; each flow ends where `basin` says of its start."""
-    settings = FlowSettings(**FLOW)
-    found = gaussian_starts(2, [0.1, 1.0], 30, settings)
+    found = gaussian_starts(FlowSettings(**FLOW))
+    found = found[found["model"] == "(e, w)"]
     small, large = (found[found["sigma"] == sigma] for sigma in (0.1, 1.0))
     names = ["e_0", "w_0"]
     np.testing.assert_allclose(10 * small[names].to_numpy(), large[names].to_numpy())

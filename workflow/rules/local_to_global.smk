@@ -4,7 +4,6 @@ FLOWS = {
     "maps": "results/local_to_global/maps.safetensors",
     "paths": "results/local_to_global/paths.safetensors",
     "gaussian": "results/local_to_global/gaussian_starts.parquet",
-    "attention": "results/local_to_global/attention_ends.parquet",
     "neighbours": "results/local_to_global/neighbours.parquet",
 }
 

@@ -3,8 +3,6 @@
 C chains, N starts, F times; theta is [2, N] (e, w) or [3, N] (e, w, a).
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 import pandas as pd
 
@@ -43,22 +41,22 @@ def basin_maps(settings: FlowSettings, progress=iter) -> np.ndarray:
     return np.stack([_follow(start, chain).theta for chain in progress(settings.chains)])
 
 
-def gaussian_starts(
-    variables: int, sigmas: Sequence[float], draws: int, settings: FlowSettings
-) -> pd.DataFrame:
-    """Where flows end from N(0, sigma^2): `p`, `q`, `sigma`, `e_0`, `w_0` (`a_0`), `e`, `w` (`a`).
+def gaussian_starts(settings: FlowSettings) -> pd.DataFrame:
+    """Where flows end from N(0, sigma^2): `model`, `p`, `q`, `sigma`, `e_0`, `w_0`, `e`, `w`.
 
-    The sigmas scale the same draws.
+    With attention `a_0` and `a`, too. The sigmas of a model scale the same draws.
     """
-    use = "gaussian starts" if variables == 2 else "attention starts"
-    unit = generator(use, settings.seed).normal(size=(variables, draws))
-    start = np.concatenate([sigma * unit for sigma in sigmas], axis=1)
+    plane = 2, "gaussian starts", settings.sigmas, settings.draws
+    space = 3, "attention starts", settings.attention_sigmas, settings.attention_draws
     parts = []
-    for chain in settings.chains:
-        part = {"p": chain.p, "q": chain.q, "sigma": np.repeat(sigmas, draws)}
-        for name, before, after in zip("ewa", start, _follow(start, chain).theta, strict=False):
-            part |= {f"{name}_0": before, name: after}
-        parts.append(pd.DataFrame(part))
+    for model, (variables, use, sigmas, draws) in zip(POINTS, (plane, space), strict=True):
+        unit = generator(use, settings.seed).normal(size=(variables, draws))
+        start = np.concatenate([sigma * unit for sigma in sigmas], axis=1)
+        for chain in settings.chains:
+            part = {"model": model, "p": chain.p, "q": chain.q, "sigma": np.repeat(sigmas, draws)}
+            for name, before, after in zip("ewa", start, _follow(start, chain).theta, strict=False):
+                part |= {f"{name}_0": before, name: after}
+            parts.append(pd.DataFrame(part))
     return pd.concat(parts, ignore_index=True)
 
 

@@ -6,7 +6,6 @@ What has the same shapes trains as one ensemble; run i of any variant sees the s
 import logging
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -50,7 +49,7 @@ def train_group(
     chain: Chain,
     snapshots: Sequence[int] = (),
     execution: Execution = Execution(),
-    also: Also = MappingProxyType({}),
+    also: Also | None = None,
 ) -> Trained:
     """Train every variant of a group from every seed; runs are variants x seeds, seeds fastest.
 
@@ -73,7 +72,7 @@ def train_group(
         observed = {"loss": population_losses(parameters, x, chain)}
         observed |= {name: parameters[name] for name in ("W_1", "W_V")}
         observed |= {f"{name}_share": top_share(parameters[name]) for name in MATRICES}
-        return observed | {name: of(parameters, x, chain) for name, of in also.items()}
+        return observed | {name: of(parameters, x, chain) for name, of in (also or {}).items()}
 
     starts = [start(v.initialisation, t, random) for v, t in zip(group, trainings, strict=True)]
     parameters = {name: torch.cat([one[name] for one in starts]) for name in starts[0]}
@@ -89,7 +88,7 @@ def train_variants(
     settings: EnsembleSettings,
     chain: Chain,
     execution: Execution = Execution(),
-    also: Also = MappingProxyType({}),
+    also: Also | None = None,
 ) -> pd.DataFrame:
     """The `curves` of all variants, trained group after group, each with a state of its own."""
     parts = []
