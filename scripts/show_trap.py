@@ -44,14 +44,12 @@ def trap_figure(curves: pd.DataFrame, settings: TrapSettings) -> plt.Figure:
         mine = curves[(curves["p"] == chain.p) & (curves["q"] == chain.q)]
         for variant, style in zip(settings.trained, STYLES, strict=False):
             runs = mine[mine["variant"] == variant.name]
-            for run in outcomes.runs_of(runs):
-                way = outcomes.way(run["loss"], chain)
-                column[0].plot(run["iteration"], way, **style, lw=0.9, alpha=0.6)
+            losses = runs.pivot(index="iteration", columns="seed", values="loss")
+            column[0].plot(outcomes.way(losses, chain), **style, lw=0.9, alpha=0.6)
             if variant.initialisation == "standard":  # others were never at the unigram model
-                bent = runs.groupby("iteration")["curvature"].median()
-                column[1].plot(bent.index, bent, **style, lw=2)
-        ends = mine[(mine["iteration"] == last) & (mine["variant"] == settings.trained[0].name)]
-        gone += list(outcomes.standing(ends["loss"], chain) == outcomes.LEFT)
+                column[1].plot(runs.groupby("iteration")["curvature"].median(), **style, lw=2)
+            if variant == settings.trained[0]:
+                gone += list(outcomes.standing(losses.iloc[-1], chain) == outcomes.LEFT)
         column[0].set_title(f"p = {chain.p:.15g}\nq = {chain.q:.15g}", fontsize=11)
         column[1].set(xlim=(0, last), xticks=[0, last])
         column[1].set_xlabel("iteration", fontsize=11)
