@@ -51,7 +51,7 @@ def starts_table(curves: pd.DataFrame, settings: TransformerSettings, published)
     for start, runs in curves.groupby("variant", sort=False):
         key = {"initialisation": start, "seed": "all"}
         by = outcomes.end_rows(runs, start, chain, of)
-        losses[start] = runs.groupby("seed")["loss"].last()
+        losses[start] = outcomes.by_seed(runs).iloc[-1]
         state[start] = outcomes.not_trained(runs, chain)
         for seed, run in runs.groupby("seed"):
             one = {"seed": str(seed), "quantity": "final_loss", "value": losses[start][seed]}

@@ -44,7 +44,7 @@ def trap_figure(curves: pd.DataFrame, settings: TrapSettings) -> plt.Figure:
         mine = curves[(curves["p"] == chain.p) & (curves["q"] == chain.q)]
         for variant, style in zip(settings.trained, STYLES, strict=False):
             runs = mine[mine["variant"] == variant.name]
-            losses = runs.pivot(index="iteration", columns="seed", values="loss")
+            losses = outcomes.by_seed(runs)
             column[0].plot(outcomes.way(losses, chain), **style, lw=0.9, alpha=0.6)
             if variant.initialisation == "standard":  # others were never at the unigram model
                 column[1].plot(runs.groupby("iteration")["curvature"].median(), **style, lw=2)

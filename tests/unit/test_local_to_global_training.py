@@ -13,10 +13,11 @@ from onelayer.local_to_global import canonical, training
 from onelayer.local_to_global.initialisation import standard, start
 from onelayer.local_to_global.outcomes import (
     MARGIN,
+    by_seed,
     claimed_loss,
     claimed_model,
     end_rows,
-    escape,
+    escapes,
     furthest,
     leaves_alone,
     median_time,
@@ -222,12 +223,11 @@ def test_a_start_leaves_alone_where_it_has_left_and_the_standard_one_is_at_the_u
 
 
 def test_an_escape_lasts_to_the_end():
-    run = runs((LOW, 0.0))
-    assert escape(run, CHAIN) == 20
-    run.loc[run["iteration"] == 40, "loss"] = HIGH
-    assert escape(run, CHAIN) == np.inf
-    again = pd.DataFrame({"iteration": [60], "loss": [LOW]})
-    assert escape(pd.concat([run, again]), CHAIN) == 60
+    losses = by_seed(runs((LOW, 0.0), (LOW, 0.0), (HIGH, 0.0)))
+    losses.loc[40, 1] = HIGH
+    assert escapes(losses, CHAIN).tolist() == [20, np.inf, np.inf]
+    losses.loc[60] = LOW
+    assert escapes(losses, CHAIN).tolist() == [20, 60, 60]
 
 
 def test_the_median_counts_those_that_stay_as_last():
@@ -243,7 +243,7 @@ def test_halfway_is_the_last_look_of_the_first_half():
     shares = [found[name]["value"] for name in ("trapped_share_halfway", "trapped_share")]
     assert shares == [1, 0.5] and found["first_escape_iteration"]["value"] == 40
     beyond = pd.DataFrame({"loss": [HIGH + 2 * MARGIN * CHAIN.gap, HIGH - 2 * MARGIN * CHAIN.gap]})
-    assert trapped(beyond, CHAIN)["value"] == 0
+    assert trapped(beyond["loss"], CHAIN)["value"] == 0
 
 
 def test_the_furthest_estimate_is_not_the_worst_mean_and_one_without_interval_goes_before():

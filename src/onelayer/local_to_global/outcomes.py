@@ -27,7 +27,7 @@ def way(loss: ArrayLike, chain: Chain) -> ArrayLike:
 
 def standing(loss: ArrayLike, chain: Chain) -> np.ndarray:
     """Beside the unigram model: `ABOVE` it, which NaN is, too, `AT` it, or `LEFT` downwards."""
-    come = way(loss, chain)
+    come = np.asarray(way(loss, chain))
     return np.select([abs(come) <= MARGIN, come > MARGIN], [AT, LEFT], ABOVE)
 
 
@@ -71,9 +71,9 @@ def furthest(estimates: Sequence[dict], side: int) -> dict:
     return estimates[int(np.nan_to_num(ends, nan=-np.inf).argmin())]
 
 
-def runs_of(curves: pd.DataFrame) -> list[pd.DataFrame]:
-    """The runs of one variant on one chain, seed by seed."""
-    return [run.sort_values("iteration") for _, run in curves.groupby("seed")]
+def by_seed(runs: pd.DataFrame, quantity: str = "loss") -> pd.DataFrame:
+    """What was observed of one variant on one chain, iterations by seeds."""
+    return runs.pivot(index="iteration", columns="seed", values=quantity)
 
 
 def not_trained(runs: pd.DataFrame, chain: Chain) -> dict[str, str]:
@@ -81,21 +81,21 @@ def not_trained(runs: pd.DataFrame, chain: Chain) -> dict[str, str]:
 
     A start without preference has the loss log 2, above both entropies: there it looks trapped.
     """
-    ends = np.array([run["loss"].iloc[[0, -1]] for run in runs_of(runs)])
-    trained = (ends[:, 1] < ends[:, 0]) & (standing(ends[:, 1], chain) != ABOVE)
+    first, last = by_seed(runs).iloc[[0, -1]].to_numpy()
+    trained = (last < first) & (standing(last, chain) != ABOVE)
     return {} if trained.all() else {"state": NOT_REACHED}
 
 
-def trapped(runs: pd.DataFrame, chain: Chain) -> dict[str, float]:
-    """Share of rows at the unigram model: one that moves away, up or down, is not trapped by it."""
-    return share(int((standing(runs["loss"], chain) == AT).sum()), len(runs))
+def trapped(losses: ArrayLike, chain: Chain) -> dict[str, float]:
+    """Share of runs at the unigram model: one that moves away, up or down, is not trapped by it."""
+    return share(int((standing(losses, chain) == AT).sum()), len(losses))
 
 
-def escape(run: pd.DataFrame, chain: Chain) -> float:
-    """First iteration from which on a run has left the unigram model; infinite: none."""
-    left = standing(run["loss"], chain) == LEFT
-    after = np.logical_and.accumulate(left[::-1])[::-1]
-    return float(run["iteration"].to_numpy()[after.argmax()]) if after.any() else np.inf
+def escapes(losses: pd.DataFrame, chain: Chain) -> np.ndarray:
+    """First iteration from which on each run has left the unigram model; infinite: none."""
+    left = standing(losses, chain) == LEFT
+    gone = np.logical_and.accumulate(left[::-1])[::-1]
+    return np.where(gone.any(axis=0), losses.index.to_numpy()[gone.argmax(axis=0)], np.inf)
 
 
 def median_time(times: np.ndarray) -> dict[str, object]:
@@ -109,18 +109,17 @@ def end_rows(
     runs: pd.DataFrame, start: str, chain: Chain, training: TrainingSettings
 ) -> dict[str, dict]:
     """Where the runs of a variant end, by quantity, and halfway, with what the paper claims."""
-    first_half = runs[runs["iteration"] <= training.iterations / 2]
-    halfway = first_half[first_half["iteration"] == first_half["iteration"].max()]
-    final, state = runs[runs["iteration"] == training.iterations], not_trained(runs, chain)
-    first = min(escape(run, chain) for run in runs_of(runs))
+    losses, state = by_seed(runs), not_trained(runs, chain)
+    final, halfway = losses.iloc[-1], losses[losses.index <= training.iterations / 2].iloc[-1]
+    first = escapes(losses, chain).min()
     claimed = {"published": float(claimed_model(start, chain) == "unigram"), "null": 0.5}
-    loss = over_runs(mean(final["loss"])) | claimed_loss(start, chain, training)
+    loss = over_runs(mean(final)) | claimed_loss(start, chain, training)
     return {
         "trapped_share": trapped(final, chain) | claimed | state,
         "trapped_share_halfway": trapped(halfway, chain) | claimed,
         "first_escape_iteration": {"value": first} if first < np.inf else MISSING,
         "final_loss": loss | state,
-        "final_W_1_share": mean(final["W_1_share"], least=0.0, most=1.0),
+        "final_W_1_share": mean(by_seed(runs, "W_1_share").iloc[-1], least=0.0, most=1.0),
     }
 
 
@@ -137,23 +136,17 @@ def rank_rows(runs: pd.DataFrame, published: Mapping[tuple[str, int], float]) ->
 
 def trap_rows(runs: pd.DataFrame, chain: Chain) -> dict[str, dict]:
     """What is measured of one variant on one chain, by quantity."""
-    each = runs_of(runs)
-    times = np.array([escape(run, chain) for run in each])
-    final = pd.DataFrame([run.iloc[-1] for run in each])
-    stayed, left = [], []  # curvature in the end, and at the last look before a run leaves
-    for run, time in zip(each, times, strict=True):
-        at = standing(run["loss"], chain) == AT
-        if at[-1]:
-            stayed.append(run["curvature"].iloc[-1])
-        before = run.loc[at & (run["iteration"] < time), "curvature"]
-        if np.isfinite(time) and len(before):
-            left.append(before.iloc[-1])
+    losses, curvature = by_seed(runs), by_seed(runs, "curvature").to_numpy()
+    where, times = standing(losses, chain), escapes(losses, chain)
+    stayed = curvature[-1, where[-1] == AT]
+    before = (where == AT) & (losses.index.to_numpy()[:, None] < times) & np.isfinite(times)
+    left = [bent[at][-1] for bent, at in zip(curvature.T, before.T, strict=True) if at.any()]
     # Some runs have not come down to the unigram model yet, or diverged.
-    above = (standing(final["loss"], chain) == ABOVE).any()
+    state = {"state": NOT_REACHED} if (where[-1] == ABOVE).any() else {}
     return {
-        "trapped_share": trapped(final, chain),
+        "trapped_share": trapped(losses.iloc[-1], chain),
         "escape_iteration": median_time(times),
-        "way_closed": mean(way(final["loss"], chain)) | ({"state": NOT_REACHED} if above else {}),
-        "curvature_where_trapped": mean(stayed) | {"null": 0.0} if stayed else MISSING,
+        "way_closed": mean(way(losses.iloc[-1], chain)) | state,
+        "curvature_where_trapped": mean(stayed) | {"null": 0.0} if len(stayed) else MISSING,
         "curvature_before_escape": mean(left) | {"null": 0.0} if left else MISSING,
     }

@@ -103,18 +103,18 @@ def shown_paths(settings: FlowSettings) -> dict[str, np.ndarray]:
     By side of p + q = 1: `plane_<side>` [F + 1, 2, n], `wide_<side>`, `near_<side>` [F + 1, 3, n].
     """
     random, n = generator("shown paths", settings.seed), settings.trajectories
-    plane = random.uniform(-EXTENT, EXTENT, (2, n))
-    cubes = [random.uniform(-side, side, (3, n)) for side in (WIDE, NEAR)]
-    space, paths = np.concatenate(cubes, axis=1), {}
+    starts = {"plane": random.uniform(-EXTENT, EXTENT, (2, n))}
+    for view, half in (("wide", WIDE), ("near", NEAR)):
+        starts[view] = random.uniform(-half, half, (3, n))
+    paths = {}
     for side, chain in shown_chains(settings).items():
-        last = max(_follow(start, chain).time.max() for start in (plane, space))
+        last = max(_follow(start, chain).time.max() for start in starts.values())
         time = np.geomspace(FIRST_FRAME, last, settings.frames)
-        for names, start in ((["plane"], plane), (["wide", "near"], space)):
+        for view, start in starts.items():
             # One trajectory for each of the times.
-            many, until = np.tile(start, len(time)), np.repeat(time, start.shape[1])
-            later = _follow(many, chain, until=until).theta.reshape(len(start), len(time), -1)
+            many, until = np.tile(start, len(time)), np.repeat(time, n)
+            later = _follow(many, chain, until=until).theta.reshape(len(start), len(time), n)
             path = np.concatenate([start[None], later.transpose(1, 0, 2)])
-            parts = np.split(path, len(names), axis=-1)
-            paths |= {f"{name}_{side}": part for name, part in zip(names, parts, strict=True)}
-    # safetensors writes memory as it lies, whatever the strides.
-    return {name: np.ascontiguousarray(path) for name, path in paths.items()}
+            # safetensors writes memory as it lies, whatever the strides.
+            paths[f"{view}_{side}"] = np.ascontiguousarray(path)
+    return paths
