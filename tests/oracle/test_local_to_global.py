@@ -48,6 +48,15 @@ def test_the_flow_is_minus_the_gradient_of_the_loss(p, q, a):
         )
 
 
+@pytest.mark.parametrize("a", [None, -0.6, 0.8])
+def test_the_gradient_of_the_logit_gap_is_its_difference_quotient(a):
+    for point in POINTS:
+        theta = np.array(point if a is None else (*point, a))
+        steps = np.eye(len(theta)) * 1e-6
+        rise = [plain.logit_gap(*(theta + d)) - plain.logit_gap(*(theta - d)) for d in steps]
+        np.testing.assert_allclose(canonical.gap_gradient(theta), np.array(rise) / 2e-6, rtol=1e-6)
+
+
 def critical_points(chain: Chain, starts: np.ndarray) -> Iterator[np.ndarray]:
     """Those that Newton's method on |grad L| comes to."""
     for theta in starts:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import yaml
 
+from onelayer.evidence.tables import tidy
 from onelayer.local_to_global import basins, canonical
 from onelayer.local_to_global.basins import (
     arrival,
@@ -14,6 +15,7 @@ from onelayer.local_to_global.basins import (
     critical_points_with_attention,
 )
 from onelayer.local_to_global.integrator import integrate
+from onelayer.local_to_global.layout import by_chain
 from onelayer.local_to_global.simulation import gaussian_starts, neighbours, shown_paths
 from onelayer.settings.local_to_global import Chain, FlowSettings, TransformerSettings, TrapSettings
 from tests.oracle import local_to_global as plain
@@ -154,6 +156,30 @@ def test_a_shown_path_is_where_the_flow_is_at_each_of_its_times():
         np.testing.assert_allclose(path[1], first.theta, atol=1e-6)
         loss = canonical.loss(canonical.logit_gap(*path.transpose(1, 0, 2)), chain)
         assert (np.diff(loss, axis=0) < 1e-9).all()
+
+
+def test_a_table_for_readers_has_every_row_beside_its_interval_and_what_is_published():
+    rows = [
+        {"p": 0.9, "q": 0.9, "start": "grid", "value": 1.0, "published": 1.0},
+        {"p": 0.2, "q": 0.3, "start": "grid", "value": 0.25, "low": 0.125, "high": 1.0},
+        {"value": 2.5e-8, "published": 0.0},
+        {"p": 0.2, "q": 0.3, "start": "normal"},
+    ]
+    found = by_chain(
+        tidy([{"quantity": "error"} | row for row in rows], ["p", "q", "start"]), ["start"]
+    )
+    assert list(found) == [
+        "start",
+        "quantity",
+        "p = 0.9, q = 0.9",
+        "p = 0.2, q = 0.3",
+        "all chains",
+    ]
+    assert found.to_numpy()[:, [0, 2, 3, 4]].tolist() == [
+        ["grid", "1 (1)", "0.25 [0.125, 1]", "–"],
+        ["all", "–", "–", "2.5e-08 (0)"],
+        ["normal", "–", "–", "–"],
+    ]
 
 
 def config(block: str) -> dict:

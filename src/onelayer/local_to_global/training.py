@@ -6,6 +6,7 @@ What has the same shapes trains as one ensemble; run i of any variant sees the s
 import logging
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
 
 import numpy as np
 import pandas as pd
@@ -35,11 +36,10 @@ Also = Mapping[str, Callable[[dict[str, Tensor], Tensor, Chain], Tensor]]
 
 def groups_of(variants: Iterable[Variant], base: TrainingSettings) -> list[list[Variant]]:
     """Sort variants of a training into groups that can train as one ensemble, in order."""
+    alike = attrgetter("sequence_length", "layer_norm", "embedding_rows", "iterations")
     groups: dict[tuple, list[Variant]] = {}
     for variant in variants:
-        t = variant.applied(base)
-        alike = (t.sequence_length, t.layer_norm, t.embedding_rows, t.iterations)
-        groups.setdefault(alike, []).append(variant)
+        groups.setdefault(alike(variant.applied(base)), []).append(variant)
     return list(groups.values())
 
 

@@ -186,9 +186,7 @@ class TrapSettings(EnsembleSettings):
     """Is the unigram model a trap of the whole transformer, on every chain with p + q > 1?"""
 
     starts: ClassVar = [
-        Variant(name=title, initialisation=start)
-        for start, title in STARTS.items()
-        if start != "rank_one"
+        Variant(name=STARTS[start], initialisation=start) for start in STARTS if start != "rank_one"
     ]
     one_row: ClassVar = True
     chains: Chains
