@@ -9,11 +9,7 @@ import yaml
 
 from onelayer.evidence.tables import tidy
 from onelayer.local_to_global import basins, canonical
-from onelayer.local_to_global.basins import (
-    arrival,
-    critical_points,
-    critical_points_with_attention,
-)
+from onelayer.local_to_global.basins import POINTS, arrival
 from onelayer.local_to_global.integrator import integrate
 from onelayer.local_to_global.layout import by_chain
 from onelayer.local_to_global.simulation import gaussian_starts, neighbours, shown_paths
@@ -106,7 +102,7 @@ def test_a_trajectory_out_of_steps_is_not_at_rest():
 
 
 @pytest.mark.parametrize("chain", [BELOW, ABOVE])
-@pytest.mark.parametrize("points_of", [critical_points, critical_points_with_attention])
+@pytest.mark.parametrize("points_of", POINTS.values())
 def test_critical_points_are_what_they_are_called(chain, points_of):
     for name, points in points_of(chain).items():
         assert np.linalg.norm(canonical.flow(np.transpose(points), chain), axis=0).max() < 1e-12
