@@ -17,6 +17,7 @@ from onelayer.settings.local_to_global import Chain, FlowSettings
 BLUE, RED, GREEN, YELLOW = PALETTE[0], PALETTE[1], PALETTE[2], PALETTE[4]
 # Colour and shape say the same.
 ENDS = {GLOBAL: (BLUE, "o"), LOCAL: (RED, "s"), SADDLE: (YELLOW, "*"), UNFINISHED: ("0.5", "x")}
+BOUNDS = (-EXTENT, EXTENT)
 PLANE = grid(EXTENT, 400).reshape(2, 400, 400)  # e and w of a map's pixels
 line = functools.partial(plt.Line2D, [], [])  # an entry of a legend
 PATH_HANDLES = [
@@ -72,7 +73,7 @@ def draw_both_signs(axis: plt.Axes, e: np.ndarray, w: np.ndarray, **style) -> No
 
 def draw_critical_points(axis: plt.Axes, chain: Chain) -> None:
     """Global minima, the minima and maxima on e = 0, the saddle."""
-    w = np.linspace(-EXTENT, EXTENT, 4001)
+    w = np.linspace(*BOUNDS, 4001)
     with np.errstate(divide="ignore", invalid="ignore"):
         e = np.sqrt(chain.s_star / (1 + 2 * w * abs(w)))
     style = {"color": BLUE, "lw": 1.8, "ls": "--", "zorder": 3}
@@ -82,8 +83,7 @@ def draw_critical_points(axis: plt.Axes, chain: Chain) -> None:
     axis.plot([0, 0], minima, color=RED, lw=2.5, zorder=3, label=r"local minima, $L = H(\pi)$")
     axis.plot([0, 0], maxima, color=GREEN, lw=2.5, ls=":", zorder=3, label="local maxima")
     axis.plot(0, W_SADDLE, "k*", ms=10, zorder=4, mec="white", mew=0.5, label="saddle")
-    axis.set(xlim=(-EXTENT, EXTENT), ylim=(-EXTENT, EXTENT), aspect="equal")
-    axis.set(xlabel="embedding e", ylabel="weight w")
+    axis.set(xlim=BOUNDS, ylim=BOUNDS, aspect="equal", xlabel="embedding e", ylabel="weight w")
 
 
 def gradient_flow(settings: FlowSettings, maps: np.ndarray) -> plt.Figure:
@@ -110,22 +110,21 @@ def landscape(settings: FlowSettings, paths: dict[str, np.ndarray]) -> plt.Figur
     figure, axes = plt.subplots(1, 2, figsize=(WIDTH, 0.58 * WIDTH), sharey=True)
     # White and light greys: dark ones would hide the trajectories.
     colours = LinearSegmentedColormap.from_list("greys", ["white", "0.45"])
-    frame = {"extent": (-EXTENT, EXTENT, -EXTENT, EXTENT), "origin": "lower", "aspect": "equal"}
+    frame = {"extent": BOUNDS + BOUNDS, "origin": "lower", "aspect": "equal"}
     for axis, (name, chain) in zip(axes, shown_chains(settings).items(), strict=True):
-        s = canonical.logit_gap(*PLANE)
-        # Logarithmic, to show both plateau and valley.
-        above = np.maximum(canonical.loss(s, chain) - chain.bigram_entropy, 1e-3)
-        ground = axis.imshow(above, cmap=colours, norm=LogNorm(1e-3, 10), **frame)
+        above = canonical.loss(canonical.logit_gap(*PLANE), chain) - chain.bigram_entropy
+        scale = LogNorm(1e-3, 10)  # shows both plateau and valley
+        ground = axis.imshow(np.maximum(above, 1e-3), cmap=colours, norm=scale, **frame)
         path = paths[f"plane_{name}"]
         reached = arrival(path[-1], chain)
         draw_paths(axis, *path.transpose(1, 0, 2), reached)
-        axis.set(xlabel="embedding e", title=f"{side(chain)}: {chain}")
-        axis.set(xlim=(-EXTENT, EXTENT), ylim=(-EXTENT, EXTENT))
+        title = f"{side(chain)}: {chain}"
+        axis.set(xlabel="embedding e", title=title, xlim=BOUNDS, ylim=BOUNDS)
     ends = reached[path[0, 1] > 0]  # of the last chain, above p + q = 1
     found = f"{(ends == LOCAL).sum()} of {len(ends)} starts with w > 0"
     axes[0].set_ylabel("weight w")
-    bar = figure.colorbar(ground, ax=axes, shrink=0.85, extend="both")
-    bar.set_label("loss above the bigram entropy (nats)")
+    label = "loss above the bigram entropy (nats)"
+    figure.colorbar(ground, ax=axes, shrink=0.85, extend="both", label=label)
     figure.legend(handles=PATH_HANDLES, loc="outside lower center", ncols=3)
     figure.suptitle(f"Where p + q > 1, {found} end at a local minimum (e = 0)")
     return figure
