@@ -86,7 +86,7 @@ def test_the_schedule_rises_to_1_and_falls_to_a_tenth():
 
 def test_variants_of_one_shape_train_together():
     shorter, fewer = Variant(name="x", sequence_length=64), Variant(name="y", iterations=8)
-    groups = training.groups_of([STANDARD, shorter, fewer, PAPER], BASE)
+    groups = training.groups_of([STANDARD, shorter, fewer, PAPER], small())
     assert groups == [[STANDARD, PAPER], [shorter], [fewer]]
 
 

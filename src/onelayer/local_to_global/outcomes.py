@@ -26,9 +26,9 @@ def way(loss: ArrayLike, chain: Chain) -> ArrayLike:
 
 
 def standing(loss: ArrayLike, chain: Chain) -> np.ndarray:
-    """Beside the unigram model: `ABOVE` it, which NaN is, too, `AT` it, or `LEFT` downwards."""
-    come = np.asarray(way(loss, chain))
-    return np.select([abs(come) <= MARGIN, come > MARGIN], [AT, LEFT], ABOVE)
+    """At the unigram model (`AT`), `ABOVE` it, which NaN is, too, or below: it was `LEFT`."""
+    share_of_way = np.asarray(way(loss, chain))
+    return np.select([abs(share_of_way) <= MARGIN, share_of_way > MARGIN], [AT, LEFT], ABOVE)
 
 
 def claimed_model(start: str, chain: Chain) -> str:

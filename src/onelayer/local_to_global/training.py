@@ -17,13 +17,7 @@ from onelayer.ensemble import Ensemble, Optimizer, RunRandom, Trained, train
 from onelayer.ensemble.execution import Execution
 from onelayer.local_to_global.initialisation import start
 from onelayer.local_to_global.transformer import losses, population_losses
-from onelayer.settings.local_to_global import (
-    MATRICES,
-    Chain,
-    EnsembleSettings,
-    TrainingSettings,
-    Variant,
-)
+from onelayer.settings.local_to_global import MATRICES, Chain, EnsembleSettings, Variant
 
 log = logging.getLogger("onelayer")
 
@@ -34,12 +28,12 @@ FIRST_RATE, LAST_RATE = 0.01, 0.1  # the schedule's ends, as shares of the large
 Also = Mapping[str, Callable[[dict[str, Tensor], Tensor, Chain], Tensor]]
 
 
-def groups_of(variants: Iterable[Variant], base: TrainingSettings) -> list[list[Variant]]:
+def groups_of(variants: Iterable[Variant], settings: EnsembleSettings) -> list[list[Variant]]:
     """Sort variants of a training into groups that can train as one ensemble, in order."""
     alike = attrgetter("sequence_length", "layer_norm", "embedding_rows", "iterations")
     groups: dict[tuple, list[Variant]] = {}
     for variant in variants:
-        groups.setdefault(alike(variant.applied(base)), []).append(variant)
+        groups.setdefault(alike(variant.applied(settings.training)), []).append(variant)
     return list(groups.values())
 
 
@@ -92,7 +86,7 @@ def train_variants(
 ) -> pd.DataFrame:
     """The `curves` of all variants, trained group after group, each with a state of its own."""
     parts = []
-    for number, group in enumerate(groups_of(variants, settings.training)):
+    for number, group in enumerate(groups_of(variants, settings)):
         log.info("training %s", ", ".join(variant.name for variant in group))
         alone = execution.part(number, group)
         trained = train_group(group, settings, chain, execution=alone, also=also)
@@ -131,7 +125,7 @@ def one_cycle(iterations: int, warm_up: float) -> Callable[[int], float]:
     return factor
 
 
-def _optimizer(trainings: Sequence[TrainingSettings], seeds: int, parameters) -> Optimizer:
+def _optimizer(trainings: Sequence, seeds: int, parameters: dict[str, Tensor]) -> Optimizer:
     each = [training for training in trainings for _ in range(seeds)]
     decay = [training.weight_decay for training in each]
     kinds, rates = [training.optimizer for training in each], [training.lr for training in each]
