@@ -83,40 +83,42 @@ def against_theory(start: np.ndarray, end: np.ndarray, chain: Chain) -> dict[str
     drift = canonical.energy(*end) - canonical.energy(*start)
     errors = {"energy_drift": drift, "loss_error": loss - level}
     if len(start) == 2:
-        shares = {"share_of_flows": reached == basins.basin(*start, chain)}
+        name, agrees = "share_of_flows", reached == basins.basin(*start, chain)
         errors["limit_point_error"] = end - basins.limit_points(*start, chain)
     else:
-        shares = {"arrival_share": reached != basins.UNFINISHED}
-    rows = {name: share(int(which.sum()), n) | ALL for name, which in shares.items()}
-    for name, error in errors.items():
-        rows[name] = {"value": abs(error).max(), "published": 0.0, "n": n}
-    return rows
+        name, agrees = "arrival_share", reached != basins.UNFINISHED
+    exact = {"published": 0.0, "n": n}
+    largest = {error: {"value": abs(by).max()} | exact for error, by in errors.items()}
+    return {name: share(int(agrees.sum()), n) | ALL} | largest
 
 
-def ends(settings: FlowSettings, maps: np.ndarray, gaussian: pd.DataFrame) -> pd.DataFrame:
+def ends_table(settings: FlowSettings, maps: np.ndarray, gaussian: pd.DataFrame) -> pd.DataFrame:
     """A chain and kind of start at a time, then what decides the paper's claims."""
     rows, start = [], simulation.grid(simulation.EXTENT, settings.points)
     grid = f"grid of {settings.points} x {settings.points} on +-{simulation.EXTENT:.15g}"
     for end, chain in zip(maps, settings.chains, strict=True):
-        by, reached = against_theory(start, end, chain), basins.arrival(end, chain)
-        by["share_of_flows"] |= NO_SAMPLE
-        by["global_area"] = {"value": (reached == basins.GLOBAL).mean(), "n": len(reached)}
+        reached = basins.arrival(end, chain) == basins.GLOBAL
+        area = {"value": reached.mean(), "n": len(reached)}
+        by = against_theory(start, end, chain) | {"global_area": area}
         key = {"model": PLANE, "p": chain.p, "q": chain.q, "start": grid}
-        rows += [key | {"quantity": name} | row for name, row in by.items()]
+        rows += [key | {"quantity": name} | row | NO_SAMPLE for name, row in by.items()]
     for (model, p, q, sigma), part in gaussian.groupby(["model", "p", "q", "sigma"], sort=False):
         start, end = (part[v].dropna(axis=1, how="all").to_numpy().T for v in (BEFORE, AFTER))
-        chain = Chain(p, q)
-        by, reached = against_theory(start, end, chain), basins.arrival(end, chain)
-        for name, minimum in (("global_share", basins.GLOBAL), ("local_share", basins.LOCAL)):
-            by[name] = share(int((reached == minimum).sum()), len(part))
-        if sigma <= simulation.NEAR:
-            by["global_share"] |= {"published": float(chain.below), "null": 0.5}
+        chain, n = Chain(p, q), len(part)
+        reached = basins.arrival(end, chain)
+        minima = {"global_share": basins.GLOBAL, "local_share": basins.LOCAL}
+        shares = {name: share(int((reached == at).sum()), n) for name, at in minima.items()}
+        by = against_theory(start, end, chain) | shares
         key = {"model": model, "p": p, "q": q, "start": f"normal, sigma {sigma:.15g}"}
         rows += [key | {"sigma": sigma, "quantity": name} | row for name, row in by.items()]
-    return tidy(rows + decisive(pd.DataFrame(rows)), START_KEYS)
+    table = pd.DataFrame(rows)
+    near = (table["quantity"] == "global_share") & (table["sigma"] <= simulation.NEAR)
+    table.loc[near, "published"] = (table["p"] + table["q"] < 1).astype(float)
+    table.loc[near, "null"] = 0.5
+    return tidy(pd.concat([table, decisive(table)]), START_KEYS)
 
 
-def decisive(table: pd.DataFrame) -> list[dict]:
+def decisive(table: pd.DataFrame) -> pd.DataFrame:
     """All chains together: the shares, and the largest error of all, that decide the claims."""
     agrees, on_grid = table["quantity"] == "share_of_flows", table["sigma"].isna()
     grid = pooled(table[agrees & on_grid]) | NO_SAMPLE
@@ -130,7 +132,7 @@ def decisive(table: pd.DataFrame) -> list[dict]:
     near = table[(table["quantity"] == claimed) & (table["sigma"] <= simulation.NEAR)]
     for model, part in near.groupby("model", sort=False):
         rows.append({"model": model, "quantity": "share_near_the_origin"} | pooled(part) | ALL)
-    return rows
+    return pd.DataFrame(rows)
 
 
 with job(snakemake) as step:
@@ -139,7 +141,7 @@ with job(snakemake) as step:
     table = critical_points(pd.read_parquet(snakemake.input.neighbours))
     title, shown = "Critical points of the loss", by_chain(table, ["model", "point"])
     step.save_table(table, "critical_points", title=title, shown=shown, notes=POINT_NOTES)
-    table = ends(settings, maps["theta"], pd.read_parquet(snakemake.input.gaussian))
+    table = ends_table(settings, maps["theta"], pd.read_parquet(snakemake.input.gaussian))
     shown = by_chain(table[~table["quantity"].isin([*ERRORS, "local_share"])], ["model", "start"])
     title = "Where the gradient flow ends"
     step.save_table(table, "basins", title=title, shown=shown, notes=BASIN_NOTES)
