@@ -127,7 +127,8 @@ def weights_figure(curves, weights, published, settings: TransformerSettings) ->
         despine(axis)
     panels[0].set_ylabel("share of the largest\nsingular value, $\\sigma_1^2 / \\sum\\sigma_i^2$")
     handles = [plt.Line2D([], [], label=f"${name}$", **style) for name, style in STYLES.items()]
-    lower.legend(handles=handles, loc="outside lower center", ncols=6, title="markers: authors")
+    title = "lines: mean and range of seeds; markers: the authors' weights (one run)"
+    lower.legend(handles=handles, loc="outside lower center", ncols=6, title=title)
     return figure
 
 
