@@ -1,51 +1,47 @@
 """The gradient flow: critical points (theorems 1 and 3), where it ends (theorem 2), figures."""
 
-import itertools
-
 import numpy as np
 import pandas as pd
 from safetensors.numpy import load_file
 
 from onelayer.evidence.intervals import share
-from onelayer.evidence.tables import interval, number, tidy
+from onelayer.evidence.tables import tidy
 from onelayer.job import job
 from onelayer.local_to_global import basins, canonical, drawing, simulation
-from onelayer.local_to_global.basins import POINTS, UNFINISHED, outcome
+from onelayer.local_to_global.layout import by_chain
 from onelayer.settings.local_to_global import Chain, FlowSettings
 
-PLANE, SPACE = POINTS  # the canonical model, and with the attention scalar
+PLANE = "(e, w)"  # the canonical model
 POINT_KEYS = ["model", "p", "q", "point"]
 START_KEYS = ["model", "p", "q", "start", "sigma"]
 ALL = {"published": 1.0, "null": 0.5}  # theory says all flows; half of them would be no effect
 NONE = {"published": 0.0, "null": 0.5}
-NO_DRAWS = {"low": np.nan, "high": np.nan}  # a grid is no sample: its share has no interval
+NO_SAMPLE = {"low": np.nan, "high": np.nan}  # a share of a grid has no interval
+BEFORE, AFTER = ["e_0", "w_0", "a_0"], ["e", "w", "a"]
 # Of starts around a point, how many come back; the saddles on e = 0 have starts of both kinds.
 RETURNS = {"global minimum": ALL, "local minimum": ALL}
 RETURNS |= {"local maximum": NONE, "saddle, a e^2 = -1": NONE}
-ERRORS = ("energy_drift", "loss_error", "limit_point_error")
+ERRORS = ["energy_drift", "limit_point_error", "loss_error"]
 POINT_NOTES = [
-    "(e, w): the canonical model; (e, w, a): with the attention scalar, at a = -.5 and .5. Loss "
-    "and gradient: closed forms at the optimal bias, the worst of the representatives. Theory is "
-    "the bigram entropy rate at global minima and the unigram entropy H(pi) elsewhere.",
-    "Flow returns: share of the starts at a distance of .05 from which the gradient flow ends "
-    "within .25 of the point at its loss. Theory: 1 at minima, 0 at maxima; the saddles on e = 0 "
-    "have starts of both kinds.",
+    "(e, w): the canonical model; (e, w, a): with the attention scalar, at a = -.5 and .5. In "
+    "round brackets: theory.",
+    "loss, gradient_norm: closed forms at the optimal bias, the worst of the representatives. In "
+    "theory the loss is the bigram entropy rate at global minima, elsewhere the unigram entropy.",
+    "share_of_flows: share of the starts at a distance of .05 from which the gradient flow ends "
+    "within .25 of the point at its loss. The saddles on e = 0 have starts of both kinds.",
     "With attention there is a third set, w = -1/sqrt 2 with a e^2 = -1: saddles with e other than "
     "0, at the loss of the unigram model.",
 ]
 BASIN_NOTES = [
-    "Arrives as in theory: share of the starts whose flow ends in the basin that theorem 2 names; "
-    "with a, at a critical point. Errors are the largest of all flows: of the energy E (lemma 1; "
-    "with a it has -2 a^2 beside it), of the loss, of the limit beside the one that E predicts.",
-    "Theory: what the paper says of starts near the origin (scales up to .1), all for p + q < 1 "
-    "and none for p + q > 1.",
+    "share_of_flows: share of the starts whose flow ends in the basin that theorem 2 names; "
+    "share_of_gaussian_flows: the same from Gaussian starts of every scale. arrival_share: share "
+    "of the flows of (e, w, a) that end at a critical point. In round brackets: theory.",
+    "global_area, global_share: share of the starts whose flow reaches a global minimum. "
+    "share_near_the_origin: of Gaussian starts of scales up to .1, the share that ends as in the "
+    "paper, at a global minimum for p + q < 1 and at a local one for p + q > 1.",
+    "Errors: the largest of all flows, of the energy E (lemma 1; with a it has -2 a^2 as well), of "
+    "the limit that E predicts, and of the loss. The CSV has them by chain and start.",
 ]
-
-
-def keyed(keys: list[str], values: tuple, by: dict[str, dict]) -> list[dict]:
-    """Rows of a table from rows by quantity that share the values of their keys."""
-    key = dict(zip(keys, values, strict=True))
-    return [key | {"quantity": quantity} | row for quantity, row in by.items()]
 
 
 def pooled(rows: pd.DataFrame) -> dict[str, float]:
@@ -54,124 +50,101 @@ def pooled(rows: pd.DataFrame) -> dict[str, float]:
     return share(round(value * starts), starts) | {"value": float(value)}
 
 
-def critical_points(
-    settings: FlowSettings, neighbours: pd.DataFrame
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """A chain and kind of point at a time, then all chains together; and a row each for readers."""
-    rows, shown, flows = [], [], neighbours.set_index(POINT_KEYS)
-    for model, chain in itertools.product(POINTS, settings.chains):
-        for name, points in POINTS[model](chain).items():
-            key, theta = (model, chain.p, chain.q, name), np.transpose(points)
-            loss = canonical.loss(canonical.logit_gap(*theta), chain)
-            entropy = chain.bigram_entropy if name == "global minimum" else chain.unigram_entropy
-            speed = np.linalg.norm(canonical.flow(theta, chain), axis=0)
-            worst, (starts, back) = loss[abs(loss - entropy).argmax()], flows.loc[key].astype(int)
-            by = {
-                "loss": {"value": worst, "published": entropy, "n": len(points)},
-                "gradient_norm": {"value": speed.max(), "published": 0.0, "n": len(points)},
-                "share_returning": share(back, starts) | RETURNS.get(name, {}),
-            }
-            rows += keyed(POINT_KEYS, key, by)
-            back = by["share_returning"]
-            shown.append(
-                {"model": model, "chain": str(chain), "point": name}
-                | {"loss": number(worst, 6), "theory": number(entropy, 6)}
-                | {"|gradient|": f"{speed.max():.0e}"}
-                | {"flow returns [95%]": interval(back["value"], back["low"], back["high"], 3)}
-                | {"in theory": number(back.get("published"), 0)}
-            )
+def critical_points(neighbours: pd.DataFrame) -> pd.DataFrame:
+    """A chain and kind of critical point at a time, then all chains together."""
+    rows = []
+    for model, p, q, point, starts, back in neighbours.itertuples(index=False):
+        chain = Chain(p, q)
+        theta = np.transpose(basins.POINTS[model](chain)[point])
+        loss = canonical.loss(canonical.logit_gap(*theta), chain)
+        entropy = chain.bigram_entropy if point == "global minimum" else chain.unigram_entropy
+        worst, n = loss[abs(loss - entropy).argmax()], len(loss)
+        steepest = np.linalg.norm(canonical.flow(theta, chain), axis=0).max()
+        by = {
+            "loss": {"value": worst, "published": entropy, "n": n},
+            "gradient_norm": {"value": steepest, "published": 0.0, "n": n},
+            "share_of_flows": share(back, starts) | RETURNS.get(point, {}),
+        }
+        key = {"model": model, "p": p, "q": q, "point": point}
+        rows += [key | {"quantity": name} | row for name, row in by.items()]
     table = pd.DataFrame(rows)
-    shares = table[table["quantity"] == "share_returning"]
+    shares = table[table["quantity"] == "share_of_flows"]
     for (model, point), part in shares.groupby(["model", "point"], sort=False):
         row = {"model": model, "point": point, "quantity": "share_of_flows"} | pooled(part)
         rows.append(row | RETURNS.get(point, {}))
-    return tidy(rows, POINT_KEYS), pd.DataFrame(shown)
+    return tidy(rows, POINT_KEYS)
 
 
-def of_flows(start: np.ndarray, end: np.ndarray, chain: Chain) -> dict[str, dict]:
-    """Rows by quantity of flows [2 or 3, N]: how exact they are, and where they end."""
-    reached, n = outcome(end, chain), start.shape[1]
+def against_theory(start: np.ndarray, end: np.ndarray, chain: Chain) -> dict[str, dict]:
+    """Rows by quantity of flows [2 or 3, N]: the share that ends as in theory, largest errors."""
+    reached, n = basins.arrival(end, chain), start.shape[1]
     level = np.where(reached == basins.GLOBAL, chain.bigram_entropy, chain.unigram_entropy)
     loss = canonical.loss(canonical.logit_gap(*end), chain)
-    drift = abs(canonical.energy(*end) - canonical.energy(*start))
-    errors = {"energy_drift": drift.max(), "loss_error": abs(loss - level).max()}
-    rows = {}
-    if len(start) == 3:
-        rows["arrival_share"] = share(int((reached != UNFINISHED).sum()), n) | ALL
+    drift = canonical.energy(*end) - canonical.energy(*start)
+    errors = {"energy_drift": drift, "loss_error": loss - level}
+    if len(start) == 2:
+        name, agrees = "share_of_flows", reached == basins.basin(*start, chain)
+        errors["limit_point_error"] = end - basins.limit_points(*start, chain)
     else:
-        agrees = reached == basins.basin(*start, chain)
-        rows["basin_agreement"] = share(int(agrees.sum()), n) | ALL
-        errors["limit_point_error"] = abs(end - basins.limit_points(*start, chain)).max()
-    rows |= {name: {"value": e, "published": 0.0, "n": n} for name, e in errors.items()}
-    for name, minimum in (("global_share", basins.GLOBAL), ("local_share", basins.LOCAL)):
-        rows[name] = share(int((reached == minimum).sum()), n)
-    return rows
+        name, agrees = "arrival_share", reached != basins.UNFINISHED
+    exact = {"published": 0.0, "n": n}
+    largest = {error: {"value": abs(by).max()} | exact for error, by in errors.items()}
+    return {name: share(int(agrees.sum()), n) | ALL} | largest
 
 
-def every_flow(
-    settings: FlowSettings, maps: np.ndarray, gaussian: pd.DataFrame, attention: pd.DataFrame
-) -> pd.DataFrame:
+def ends_table(settings: FlowSettings, maps: np.ndarray, gaussian: pd.DataFrame) -> pd.DataFrame:
     """A chain and kind of start at a time, then what decides the paper's claims."""
     rows, start = [], simulation.grid(simulation.EXTENT, settings.points)
-    of = f"grid of {settings.points} x {settings.points} on +-{simulation.EXTENT:.15g}"
-    for theta, chain in zip(maps, settings.chains, strict=True):
-        by = of_flows(start, theta, chain)
-        by["global_area"] = {"value": by.pop("global_share")["value"], "n": start.shape[1]}
-        del by["local_share"]  # an area is no share of independent draws
-        by["basin_agreement"] |= NO_DRAWS
-        rows += keyed(START_KEYS, (PLANE, chain.p, chain.q, of, np.nan), by)
-    for model, names, flows in ((PLANE, ["e", "w"], gaussian), (SPACE, ["e", "w", "a"], attention)):
-        for (p, q, sigma), part in flows.groupby(["p", "q", "sigma"], sort=False):
-            chain, before = Chain(p, q), [f"{name}_0" for name in names]
-            by = of_flows(part[before].to_numpy().T, part[names].to_numpy().T, chain)
-            if sigma <= simulation.NEAR:
-                by["global_share"] |= {"published": float(chain.below), "null": 0.5}
-            rows += keyed(START_KEYS, (model, p, q, f"normal, sigma {sigma:.15g}", sigma), by)
-    table = pd.DataFrame(rows)  # below: all chains together, the largest error of all
-    agrees, on_grid = table["quantity"] == "basin_agreement", table["sigma"].isna()
-    grid, gaussian = pooled(table[agrees & on_grid]), pooled(table[agrees & ~on_grid])
-    for name, row in ("share_of_flows", grid | NO_DRAWS), ("share_of_gaussian_flows", gaussian):
-        rows.append({"model": PLANE, "quantity": name} | row | ALL)
-    for quantity in ("energy_drift", "limit_point_error", "loss_error"):
-        found = table[(table["model"] == PLANE) & (table["quantity"] == quantity)]
+    grid = f"grid of {settings.points} x {settings.points} on +-{simulation.EXTENT:.15g}"
+    for end, chain in zip(maps, settings.chains, strict=True):
+        reached = basins.arrival(end, chain) == basins.GLOBAL
+        area = {"value": reached.mean(), "n": len(reached)}
+        by = against_theory(start, end, chain) | {"global_area": area}
+        key = {"model": PLANE, "p": chain.p, "q": chain.q, "start": grid}
+        rows += [key | {"quantity": name} | row | NO_SAMPLE for name, row in by.items()]
+    for (model, p, q, sigma), part in gaussian.groupby(["model", "p", "q", "sigma"], sort=False):
+        start, end = (part[v].dropna(axis=1, how="all").to_numpy().T for v in (BEFORE, AFTER))
+        chain, n = Chain(p, q), len(part)
+        reached = basins.arrival(end, chain)
+        minima = {"global_share": basins.GLOBAL, "local_share": basins.LOCAL}
+        shares = {name: share(int((reached == at).sum()), n) for name, at in minima.items()}
+        by = against_theory(start, end, chain) | shares
+        key = {"model": model, "p": p, "q": q, "start": f"normal, sigma {sigma:.15g}"}
+        rows += [key | {"sigma": sigma, "quantity": name} | row for name, row in by.items()]
+    table = pd.DataFrame(rows)
+    near = (table["quantity"] == "global_share") & (table["sigma"] <= simulation.NEAR)
+    table.loc[near, "published"] = (table["p"] + table["q"] < 1).astype(float)
+    table.loc[near, "null"] = 0.5
+    return tidy(pd.concat([table, decisive(table)]), START_KEYS)
+
+
+def decisive(table: pd.DataFrame) -> pd.DataFrame:
+    """All chains together: the shares, and the largest error of all, that decide the claims."""
+    agrees, on_grid = table["quantity"] == "share_of_flows", table["sigma"].isna()
+    grid = pooled(table[agrees & on_grid]) | NO_SAMPLE
+    shares = {"share_of_flows": grid, "share_of_gaussian_flows": pooled(table[agrees & ~on_grid])}
+    rows = [{"model": PLANE, "quantity": name} | row | ALL for name, row in shares.items()]
+    errors = table[(table["model"] == PLANE) & table["quantity"].isin(ERRORS)]
+    for error, found in errors.groupby("quantity"):
         row = {"value": found["value"].max(), "published": 0.0, "n": found["n"].sum()}
-        rows.append({"model": PLANE, "quantity": f"largest_{quantity}"} | row)
-    below = table["p"] + table["q"] < 1
-    claimed = np.where(below, "global_share", "local_share") == table["quantity"]
-    near = table[claimed & (table["sigma"] <= simulation.NEAR)]
-    for model, ends in near.groupby("model", sort=False):
-        rows.append({"model": model, "quantity": "share_near_the_origin"} | pooled(ends) | ALL)
-    return tidy(rows, START_KEYS)
-
-
-def flows_for_readers(table: pd.DataFrame) -> pd.DataFrame:
-    """A row per model, chain and kind of start."""
-    rows = []
-    table = table.dropna(subset="start")
-    for (model, p, q, start, _), part in table.groupby(START_KEYS, sort=False, dropna=False):
-        by = part.set_index("quantity")
-        value, went = by["value"], by.reindex(["global_share"]).iloc[0]
-        area = number(value.get("global_area", np.nan), 3)
-        reaches = interval(*went[["value", "low", "high"]], 3) if start.startswith("n") else area
-        rows.append(
-            {"model": model, "chain": str(Chain(p, q)), "start": start}
-            | {"arrives as in theory": number(value.iloc[0], 4)}
-            | {e.replace("_", " "): f"{value[e]:.0e}" if e in value else "–" for e in ERRORS}
-            | {"reaches a global minimum [95%]": reaches, "theory": number(went["published"], 3)}
-        )
+        rows.append({"model": PLANE, "quantity": f"largest_{error}"} | row)
+    claimed = np.where(table["p"] + table["q"] < 1, "global_share", "local_share")
+    near = table[(table["quantity"] == claimed) & (table["sigma"] <= simulation.NEAR)]
+    for model, part in near.groupby("model", sort=False):
+        rows.append({"model": model, "quantity": "share_near_the_origin"} | pooled(part) | ALL)
     return pd.DataFrame(rows)
 
 
 with job(snakemake) as step:
     settings = FlowSettings(**snakemake.params.settings)
     maps, paths = (load_file(snakemake.input[name]) for name in ("maps", "paths"))
-    table, shown = critical_points(settings, pd.read_parquet(snakemake.input.neighbours))
-    title = "Critical points of the loss, computed and in theory"
+    table = critical_points(pd.read_parquet(snakemake.input.neighbours))
+    title, shown = "Critical points of the loss", by_chain(table, ["model", "point"])
     step.save_table(table, "critical_points", title=title, shown=shown, notes=POINT_NOTES)
-    starts = [pd.read_parquet(snakemake.input[name]) for name in ("gaussian", "attention")]
-    table = every_flow(settings, maps["theta"], *starts)
-    shown, title = flows_for_readers(table), "Basins of the gradient flow, simulated and in theory"
+    table = ends_table(settings, maps["theta"], pd.read_parquet(snakemake.input.gaussian))
+    shown = by_chain(table[~table["quantity"].isin([*ERRORS, "local_share"])], ["model", "start"])
+    title = "Where the gradient flow ends"
     step.save_table(table, "basins", title=title, shown=shown, notes=BASIN_NOTES)
-    step.save_figure(drawing.gradient_flow(settings), "gradient_flow")
+    step.save_figure(drawing.gradient_flow(settings, maps["theta"]), "gradient_flow")
     step.save_figure(drawing.landscape(settings, paths), "landscape")
     step.save_figure(drawing.attention_flow(settings, paths), "attention_flow")

@@ -10,8 +10,4 @@ with job(snakemake) as step:
     flow = FlowSettings(**snakemake.params.settings)
     save_file({"theta": simulation.basin_maps(flow, step.progress)}, step.path("maps"))
     save_file(simulation.shown_paths(flow), step.path("paths"))
-    step.save(
-        gaussian=simulation.gaussian_starts(2, flow.sigmas, flow.draws, flow),
-        attention=simulation.gaussian_starts(3, flow.attention_sigmas, flow.attention_draws, flow),
-        neighbours=simulation.neighbours(flow),
-    )
+    step.save(gaussian=simulation.gaussian_starts(flow), neighbours=simulation.neighbours(flow))

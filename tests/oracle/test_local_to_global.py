@@ -9,7 +9,7 @@ import torch
 
 from onelayer.ensemble import RunRandom
 from onelayer.local_to_global import basins, canonical, initialisation, training, transformer
-from onelayer.local_to_global.basins import GLOBAL, LOCAL, SADDLE, outcome
+from onelayer.local_to_global.basins import GLOBAL, LOCAL, SADDLE, arrival
 from onelayer.local_to_global.integrator import integrate
 from onelayer.local_to_global.training import sequences
 from onelayer.local_to_global.transformer import attention
@@ -48,6 +48,15 @@ def test_the_flow_is_minus_the_gradient_of_the_loss(p, q, a):
         )
 
 
+@pytest.mark.parametrize("a", [None, -0.6, 0.8])
+def test_the_gradient_of_the_logit_gap_is_its_difference_quotient(a):
+    for point in POINTS:
+        theta = np.array(point if a is None else (*point, a))
+        steps = np.eye(len(theta)) * 1e-6
+        rise = [plain.logit_gap(*(theta + d)) - plain.logit_gap(*(theta - d)) for d in steps]
+        np.testing.assert_allclose(canonical.gap_gradient(theta), np.array(rise) / 2e-6, rtol=1e-6)
+
+
 def critical_points(chain: Chain, starts: np.ndarray) -> Iterator[np.ndarray]:
     """Those that Newton's method on |grad L| comes to."""
     for theta in starts:
@@ -65,7 +74,7 @@ def critical_points(chain: Chain, starts: np.ndarray) -> Iterator[np.ndarray]:
 def test_with_attention_there_are_three_sets_of_critical_points_and_no_more(p, q):
     chain, found = Chain(p, q), {GLOBAL: 0, LOCAL: 0, SADDLE: 0}
     for theta in critical_points(chain, np.random.default_rng(1).normal(0, 1.5, (90, 3))):
-        found[int(outcome(theta[:, None], chain)[0])] += 1
+        found[int(arrival(theta[:, None], chain)[0])] += 1
     assert min(found.values()) > 3
 
 

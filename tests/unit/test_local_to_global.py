@@ -7,13 +7,11 @@ import numpy as np
 import pytest
 import yaml
 
+from onelayer.evidence.tables import tidy
 from onelayer.local_to_global import basins, canonical
-from onelayer.local_to_global.basins import (
-    critical_points,
-    critical_points_with_attention,
-    outcome,
-)
+from onelayer.local_to_global.basins import POINTS, arrival
 from onelayer.local_to_global.integrator import integrate
+from onelayer.local_to_global.layout import by_chain
 from onelayer.local_to_global.simulation import gaussian_starts, neighbours, shown_paths
 from onelayer.settings.local_to_global import Chain, FlowSettings, TransformerSettings, TrapSettings
 from tests.oracle import local_to_global as plain
@@ -104,7 +102,7 @@ def test_a_trajectory_out_of_steps_is_not_at_rest():
 
 
 @pytest.mark.parametrize("chain", [BELOW, ABOVE])
-@pytest.mark.parametrize("points_of", [critical_points, critical_points_with_attention])
+@pytest.mark.parametrize("points_of", POINTS.values())
 def test_critical_points_are_what_they_are_called(chain, points_of):
     for name, points in points_of(chain).items():
         assert np.linalg.norm(canonical.flow(np.transpose(points), chain), axis=0).max() < 1e-12
@@ -117,7 +115,7 @@ def test_critical_points_are_what_they_are_called(chain, points_of):
                 assert bends[0] < -1e-3 and bends[-1] < 1e-8
             elif name == "saddle, a e^2 = -1":
                 assert bends[0] < -0.1 and bends[-1] > 0.1
-                reached = outcome(point[:, None], chain)
+                reached = arrival(point[:, None], chain)
                 assert reached.tolist() == [basins.SADDLE]
             else:
                 assert bends == pytest.approx(np.zeros(len(point)), abs=1e-8)
@@ -133,15 +131,15 @@ def test_the_flow_returns_to_minima_and_leaves_maxima_and_new_saddles():
 
 def test_every_gaussian_start_is_kept_beside_its_own_end():
     """Every scale multiplies the same draws; each flow ends where `basin` says of its start."""
-    settings = FlowSettings(**FLOW)
-    found = gaussian_starts(2, [0.1, 1.0], 30, settings)
+    found = gaussian_starts(FlowSettings(**FLOW))
+    found = found[found["model"] == "(e, w)"]
     small, large = (found[found["sigma"] == sigma] for sigma in (0.1, 1.0))
     names = ["e_0", "w_0"]
     np.testing.assert_allclose(10 * small[names].to_numpy(), large[names].to_numpy())
     for (p, q), part in found.groupby(["p", "q"]):
         start, end = (part[names].to_numpy().T for names in (["e_0", "w_0"], ["e", "w"]))
         expected = basins.basin(*start, Chain(p, q))
-        assert (outcome(end, Chain(p, q)) == expected).all() and len(set(expected)) == 2
+        assert (arrival(end, Chain(p, q)) == expected).all() and len(set(expected)) == 2
         assert abs(end - basins.limit_points(*start, Chain(p, q))).max() < 1e-6
 
 
@@ -154,6 +152,30 @@ def test_a_shown_path_is_where_the_flow_is_at_each_of_its_times():
         np.testing.assert_allclose(path[1], first.theta, atol=1e-6)
         loss = canonical.loss(canonical.logit_gap(*path.transpose(1, 0, 2)), chain)
         assert (np.diff(loss, axis=0) < 1e-9).all()
+
+
+def test_a_table_for_readers_has_every_row_beside_its_interval_and_what_is_published():
+    rows = [
+        {"p": 0.9, "q": 0.9, "start": "grid", "value": 1.0, "published": 1.0},
+        {"p": 0.2, "q": 0.3, "start": "grid", "value": 0.25, "low": 0.125, "high": 1.0},
+        {"value": 2.5e-8, "published": 0.0},
+        {"p": 0.2, "q": 0.3, "start": "normal"},
+    ]
+    found = by_chain(
+        tidy([{"quantity": "error"} | row for row in rows], ["p", "q", "start"]), ["start"]
+    )
+    assert list(found) == [
+        "start",
+        "quantity",
+        "p = 0.9, q = 0.9",
+        "p = 0.2, q = 0.3",
+        "all chains",
+    ]
+    assert found.to_numpy()[:, [0, 2, 3, 4]].tolist() == [
+        ["grid", "1 (1)", "0.25 [0.125, 1]", "–"],
+        ["all", "–", "–", "2.5e-08 (0)"],
+        ["normal", "–", "–", "–"],
+    ]
 
 
 def config(block: str) -> dict:

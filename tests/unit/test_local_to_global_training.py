@@ -12,11 +12,13 @@ from onelayer.ensemble.execution import Checkpoint, Execution
 from onelayer.local_to_global import canonical, training
 from onelayer.local_to_global.initialisation import standard, start
 from onelayer.local_to_global.outcomes import (
-    NEAR,
+    MARGIN,
+    by_seed,
     claimed_loss,
     claimed_model,
-    escape,
-    halfway,
+    end_rows,
+    escapes,
+    furthest,
     leaves_alone,
     median_time,
     not_trained,
@@ -84,7 +86,7 @@ def test_the_schedule_rises_to_1_and_falls_to_a_tenth():
 
 def test_variants_of_one_shape_train_together():
     shorter, fewer = Variant(name="x", sequence_length=64), Variant(name="y", iterations=8)
-    groups = training.groups_of([STANDARD, shorter, fewer, PAPER], BASE)
+    groups = training.groups_of([STANDARD, shorter, fewer, PAPER], small())
     assert groups == [[STANDARD, PAPER], [shorter], [fewer]]
 
 
@@ -221,12 +223,11 @@ def test_a_start_leaves_alone_where_it_has_left_and_the_standard_one_is_at_the_u
 
 
 def test_an_escape_lasts_to_the_end():
-    run = runs((LOW, 0.0))
-    assert escape(run, CHAIN) == 20
-    run.loc[run["iteration"] == 40, "loss"] = HIGH
-    assert escape(run, CHAIN) == np.inf
-    again = pd.DataFrame({"iteration": [60], "loss": [LOW]})
-    assert escape(pd.concat([run, again]), CHAIN) == 60
+    losses = by_seed(runs((LOW, 0.0), (LOW, 0.0), (HIGH, 0.0)))
+    losses.loc[40, 1] = HIGH
+    assert escapes(losses, CHAIN).tolist() == [20, np.inf, np.inf]
+    losses.loc[60] = LOW
+    assert escapes(losses, CHAIN).tolist() == [20, 60, 60]
 
 
 def test_the_median_counts_those_that_stay_as_last():
@@ -236,10 +237,20 @@ def test_the_median_counts_those_that_stay_as_last():
 
 
 def test_halfway_is_the_last_look_of_the_first_half():
-    found = halfway(runs((LOW, 0.0), (HIGH, 0.0)))
-    assert found["iteration"].tolist() == [20, 20] and trapped(found, CHAIN)["value"] == 0.5
-    beyond = pd.DataFrame({"loss": [HIGH + 2 * NEAR * CHAIN.gap, HIGH - 2 * NEAR * CHAIN.gap]})
-    assert trapped(beyond, CHAIN)["value"] == 0
+    seen = runs((LOW, 0.0), (HIGH, 0.0)).assign(W_1_share=1.0)
+    seen.loc[(seen["iteration"] == 20) & (seen["seed"] == 0), "loss"] = HIGH
+    found = end_rows(seen, "standard", CHAIN, BASE.model_copy(update={"iterations": 40}))
+    shares = [found[name]["value"] for name in ("trapped_share_halfway", "trapped_share")]
+    assert shares == [1, 0.5] and found["first_escape_iteration"]["value"] == 40
+    beyond = pd.DataFrame({"loss": [HIGH + 2 * MARGIN * CHAIN.gap, HIGH - 2 * MARGIN * CHAIN.gap]})
+    assert trapped(beyond["loss"], CHAIN)["value"] == 0
+
+
+def test_the_furthest_estimate_is_not_the_worst_mean_and_one_without_interval_goes_before():
+    steady, varied = {"value": 0.8, "low": 0.7, "high": 0.9}, {"value": 0.9, "low": 0.5, "high": 1}
+    assert furthest([steady, varied], 1) is varied and furthest([steady, varied], -1) is varied
+    alone = {"value": 1.0, "low": np.nan, "high": np.nan}
+    assert furthest([steady, alone, varied], 1) is alone
 
 
 def test_a_loss_may_exceed_its_entropy_by_what_logits_cost_that_one_batch_gives():

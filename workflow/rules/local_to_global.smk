@@ -4,7 +4,6 @@ FLOWS = {
     "maps": "results/local_to_global/maps.safetensors",
     "paths": "results/local_to_global/paths.safetensors",
     "gaussian": "results/local_to_global/gaussian_starts.parquet",
-    "attention": "results/local_to_global/attention_ends.parquet",
     "neighbours": "results/local_to_global/neighbours.parquet",
 }
 
@@ -46,7 +45,7 @@ rule show_flow:
         "../../envs/onelayer.yaml"
     params:
         settings=dump(l2g.flow),
-        caption="Gradient flow of the canonical model, for p + q below and above 1: of (e, w) along contours of the energy E, its basins (Fig. 1 of the paper), and trajectories on the loss; with the attention scalar, (e, w, a), from starts wide around the origin (Fig. 2) and near it (Fig. 5).",
+        caption="Gradient flow of the canonical model, for p + q below and above 1: of (e, w) along contours of the energy E, its simulated basins (Fig. 1 of the paper), and trajectories on the loss; with the attention scalar, (e, w, a), from starts wide around the origin (Fig. 2) and near it (Fig. 5).",
         code=code("show_flow"),
     message:
         "Tabulate and draw the critical points of the loss, and where the gradient flow ends"

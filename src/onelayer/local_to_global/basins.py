@@ -9,65 +9,59 @@ Without a theory says where every flow ends. The energy E is constant along it a
 so that a start decides its limit: the point of the same energy with s = s* or with e = 0.
 """
 
+import functools
 import itertools
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from scipy.special import lambertw, wrightomega
 
-from onelayer.local_to_global.canonical import E_SADDLE, W_SADDLE, energy, logit_gap
+from onelayer.local_to_global.canonical import E_SADDLE, W_SADDLE, energy, gap_gradient, logit_gap
 from onelayer.settings.local_to_global import Chain
 
 # The sets s = s*, e = 0, and a e^2 = -1; or none of them, yet.
 GLOBAL, LOCAL, SADDLE, UNFINISHED = range(4)
 REACHED = 1e-3  # limits differ by much more than this
 _INNER, _OUTER = (-0.5, -0.25, 0.5, 1.0), (-2.0, -1.5, -1.2, -1.0)  # w on either side of the saddle
-_ATTENTION = (-0.5, 0.5)  # a
 
 
-def critical_points(chain: Chain) -> dict[str, list[np.ndarray]]:
-    """Representatives (e, w) of every kind of critical point (theorem 1): four of each set."""
-    minima, maxima = (_OUTER, _INNER) if chain.below else (_INNER, _OUTER)
-    on_axis = {"local minimum": minima, "local maximum": maxima, "saddle": [W_SADDLE]}
-    locus = [np.array([np.sqrt(chain.s_star / (1 + 2 * w * abs(w))), w]) for w in maxima]
-    flat = {name: [np.array([0.0, w]) for w in places] for name, places in on_axis.items()}
-    return {"global minimum": locus} | flat
+def critical_points(chain: Chain, attention: Sequence[float] = ()) -> dict[str, list[np.ndarray]]:
+    """Representatives (e, w), or (e, w, a), of every kind of critical point (theorems 1 and 3).
 
-
-def critical_points_with_attention(chain: Chain) -> dict[str, list[np.ndarray]]:
-    """Representatives (e, w, a) of every kind of critical point with the attention scalar.
-
-    Near e = 0 log|e| grows at the rate -2 h(0) (1 + 2 w|w|) whatever a is: half-planes as above.
+    Near e = 0 log|e| grows at the rate -2 h(0) (1 + 2 w|w|) whatever a is: half-planes.
     """
-    kinds = {
-        kind: [np.append(point, a) for point in points for a in _ATTENTION]
-        for kind, points in critical_points(chain).items()
-    }
-    kinds["global minimum"] = []
-    for w, a in itertools.product((*_INNER, *_OUTER), _ATTENTION):  # every e > 0 with s = s*
-        squares = np.roots([a, 1, -chain.s_star / (1 + 2 * w * abs(w))])
+    minima, maxima = (_OUTER, _INNER) if chain.below else (_INNER, _OUTER)
+    saddle = "saddle, e = 0" if attention else "saddle"
+    on_axis = {"local minimum": minima, "local maximum": maxima, saddle: [W_SADDLE]}
+    ends = [[a] for a in attention] or [[]]  # of a point
+    locus = []
+    for w, end in itertools.product((*_INNER, *_OUTER), ends):  # every e > 0 with s = s*
+        squares = np.roots([*end, 1, -chain.s_star / (1 + 2 * w * abs(w))])
         squares = np.sort(squares[np.isreal(squares)].real)
-        kinds["global minimum"] += [np.array([e, w, a]) for e in np.sqrt(squares[squares > 0])]
-    kinds["saddle, e = 0"] = kinds.pop("saddle")
-    of_attention = [np.array([a**-0.5, W_SADDLE, -a]) for a in (0.25, 0.5, 1.0)]
-    return kinds | {"saddle, a e^2 = -1": of_attention}
+        locus += [np.array([e, w, *end]) for e in np.sqrt(squares[squares > 0])]
+    kinds = {"global minimum": locus}
+    for kind, places in on_axis.items():
+        kinds[kind] = [np.array([0.0, w, *end]) for w in places for end in ends]
+    if attention:
+        kinds["saddle, a e^2 = -1"] = [np.array([a**-0.5, W_SADDLE, -a]) for a in (0.25, 0.5, 1.0)]
+    return kinds
 
 
-POINTS = {"(e, w)": critical_points, "(e, w, a)": critical_points_with_attention}
+# The canonical model, and with the attention scalar.
+POINTS = {"(e, w)": critical_points}
+POINTS["(e, w, a)"] = functools.partial(critical_points, attention=(-0.5, 0.5))
 
 
-def outcome(theta: np.ndarray, chain: Chain) -> np.ndarray:
+def arrival(theta: np.ndarray, chain: Chain) -> np.ndarray:
     """At which set of critical points flows [2 or 3, N] have arrived, or `UNFINISHED`.
 
     s = s* is meant up to |s - s*| / |grad s|: far out s changes by thousands over theta's digits.
     """
-    e, w, a = (*theta, np.zeros_like(theta[0]))[:3]
-    square, g = e * e, 1 + 2 * w * abs(w)
-    k = 1 + a * square
-    ascent = [2 * e * g * (2 * k - 1), 4 * abs(w) * square * k, square * square * g]
-    per_way = np.maximum(1, np.linalg.norm(ascent, axis=0))
-    at_global = abs(logit_gap(e, w, a) - chain.s_star) / per_way < REACHED
-    at_saddle = (abs(w - W_SADDLE) < REACHED) & (abs(k) < REACHED)
+    e, w, a = (*theta, 0.0)[:3]
+    distance = abs(logit_gap(e, w, a) - chain.s_star)
+    at_global = distance < REACHED * np.maximum(1, np.linalg.norm(gap_gradient(theta), axis=0))
+    at_saddle = (abs(w - W_SADDLE) < REACHED) & (abs(1 + a * e * e) < REACHED)
     sets = [at_global, abs(e) < REACHED, at_saddle]
     return np.select(sets, [GLOBAL, LOCAL, SADDLE], UNFINISHED)
 

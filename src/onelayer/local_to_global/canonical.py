@@ -21,8 +21,17 @@ def logit_gap(e: np.ndarray, w: np.ndarray, a: np.ndarray | float = 0.0) -> np.n
     return square * (1 + 2 * w * abs(w)) * (1 + a * square)
 
 
-def _odds(s: np.ndarray, chain: Chain) -> np.ndarray:
-    """N = (p - q) + D, so that f1 = log(N / 2q) at the optimal bias."""
+def gap_gradient(theta: np.ndarray, h: np.ndarray | float = 1.0) -> np.ndarray:
+    """The gradient of s by theta, [2 or 3, ...], times h; with h = dL/ds that of the loss."""
+    e, w, a = (*theta, 0.0)[:3]
+    square, size = e * e, abs(w)
+    g, gain = 1 + 2 * w * size, a * square
+    parts = [2 * h * e * g * (1 + 2 * gain), 4 * h * size * square * (1 + gain)]
+    return np.stack(parts if len(theta) == 2 else [*parts, h * square * square * g])
+
+
+def _numerator(s: np.ndarray, chain: Chain) -> np.ndarray:
+    """(p - q) + D, 2q times the odds exp(f1) of a 1 after a 1 at the optimal bias."""
     p, q = chain.p, chain.q
     growth = np.exp(np.clip(s, -_LARGEST, _LARGEST))
     D = np.sqrt((p - q) ** 2 + 4 * p * q * growth)
@@ -33,7 +42,7 @@ def _odds(s: np.ndarray, chain: Chain) -> np.ndarray:
 def loss(s: np.ndarray, chain: Chain) -> np.ndarray:
     """L(s), the cross-entropy of the next symbol at the optimal bias (nats)."""
     p, q = chain.p, chain.q
-    f1 = np.log(_odds(s, chain) / (2 * q))
+    f1 = np.log(_numerator(s, chain) / (2 * q))
     f0 = f1 - s
     after_1 = q * np.logaddexp(f1, 0) + (1 - q) * np.logaddexp(-f1, 0)
     after_0 = p * np.logaddexp(-f0, 0) + (1 - p) * np.logaddexp(f0, 0)
@@ -42,22 +51,13 @@ def loss(s: np.ndarray, chain: Chain) -> np.ndarray:
 
 def slope(s: np.ndarray, chain: Chain) -> np.ndarray:
     """h(s) = dL/ds = pi1 (sigmoid(f1) - (1 - q)); 0 at s = s*."""
-    N = _odds(s, chain)
-    return chain.pi1 * (N / (N + 2 * chain.q) - (1 - chain.q))
+    numerator = _numerator(s, chain)
+    return chain.pi1 * (numerator / (numerator + 2 * chain.q) - (1 - chain.q))
 
 
 def flow(theta: np.ndarray, chain: Chain) -> np.ndarray:
     """The gradient flow -grad L of (e, w) or (e, w, a); theta is [2 or 3, ...]."""
-    e, w = theta[0], theta[1]
-    size, square = abs(w), e * e
-    g = 1 + 2 * w * size
-    if len(theta) == 2:
-        h = slope(square * g, chain)
-        return np.stack([-2 * h * e * g, -4 * h * size * square])
-    gain = theta[2] * square
-    h = slope(square * g * (1 + gain), chain)
-    along_w = -4 * h * size * square * (1 + gain)
-    return np.stack([-2 * h * e * g * (1 + 2 * gain), along_w, -h * square * square * g])
+    return -gap_gradient(theta, slope(logit_gap(*theta), chain))
 
 
 def energy(e: np.ndarray, w: np.ndarray, a: np.ndarray | float = 0.0) -> np.ndarray:

@@ -20,6 +20,7 @@ _A = [
     np.array([35 / 384, 0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84]),
 ]
 _ERROR = np.array([71 / 57600, 0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40])
+_TOLERANCE = 1e-8  # by which a step may err, relative to each variable
 _SAFETY, _SHRINK, _GROW = 0.9, 0.2, 5.0  # of the next step's length
 _FIRST = 0.01  # first step, as a share of the time in which the flow changes a point by itself
 # A variable's error is relative down to this size of the variable. From large e the flow takes w
@@ -47,7 +48,6 @@ def integrate(
     start: np.ndarray,
     *,
     until: float | np.ndarray = math.inf,
-    tolerance: float = 1e-8,
     stop_below: float = 1e-7,
     max_steps: int = 5_000,
 ) -> Trajectories:
@@ -57,8 +57,8 @@ def integrate(
     d theta/dt| over the last step, is below `stop_below`. A bound of v alone would stop it beside
     critical points that it approaches slowly or will leave, and never where the flow is stiff.
 
-    The field is d theta/dt, [d, N] to [d, N], starts are float64 [d, N], `until` of all or each; a
-    step may err by `tolerance`, relative to each variable; `max_steps` end it, not at rest.
+    The field is d theta/dt, [d, N] to [d, N], starts are float64 [d, N], `until` of all or each;
+    `max_steps` end it, not at rest.
     """
     until = np.broadcast_to(np.asarray(until, dtype=np.float64), start.shape[1:]).copy()
     rate, time = field(start), np.zeros(start.shape[1])
@@ -78,11 +78,11 @@ def integrate(
             break
         # A trial that leaves the floating-point range is one whose step was much too long.
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            now = _advance(field, now, tolerance, stop_below)
+            now = _advance(field, now, stop_below)
     return ends
 
 
-def _advance(field: Field, now: Trajectories, tolerance: float, stop_below: float) -> Trajectories:
+def _advance(field: Field, now: Trajectories, stop_below: float) -> Trajectories:
     """Try one step with every trajectory; it moves where the error is within the tolerance."""
     theta, time, rate, step, at_rest, steps, until = now
     ended = at_rest | (time >= until)  # moves no more, even in the batch
@@ -94,7 +94,7 @@ def _advance(field: Field, now: Trajectories, tolerance: float, stop_below: floa
         k[stage] = field(ahead)
     deviation = length * np.tensordot(_ERROR, k, axes=1)
     scale = np.maximum(np.maximum(abs(theta), abs(ahead)), _SMALLEST)
-    error = (abs(deviation) / (tolerance * scale)).max(axis=0)
+    error = (abs(deviation) / (_TOLERANCE * scale)).max(axis=0)
     error = np.where(np.isfinite(error), error, np.inf)
     moved = (error <= 1) & ~ended
     before, speed = _size(rate), _size(k[6])

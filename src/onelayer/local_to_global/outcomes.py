@@ -5,14 +5,16 @@ model) for p + q < 1 and a local one (the unigram model) for p + q > 1. The pape
 out at w < -1/sqrt 2, in the other basin: Fig. 4 has it reach the bigram model for p + q > 1.
 """
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
 from onelayer.evidence.intervals import mean, median, share
-from onelayer.settings.local_to_global import Chain, TrainingSettings
+from onelayer.settings.local_to_global import MATRICES, Chain, TrainingSettings
 
-NEAR = 0.1  # of the way between the entropies: who is no further from the unigram model is at it
+MARGIN = 0.1  # of the way between the entropies: who is no further from the unigram model is at it
 ABOVE, AT, LEFT = "above", "at", "left"
 NOT_REACHED = "not reached"
 MISSING = {"state": NOT_REACHED, "n": 0}
@@ -24,9 +26,9 @@ def way(loss: ArrayLike, chain: Chain) -> ArrayLike:
 
 
 def standing(loss: ArrayLike, chain: Chain) -> np.ndarray:
-    """Beside the unigram model: `ABOVE` it, which NaN is, too, `AT` it, or `LEFT` downwards."""
-    come = way(loss, chain)
-    return np.select([abs(come) <= NEAR, come > NEAR], [AT, LEFT], ABOVE)
+    """At the unigram model (`AT`), `ABOVE` it, which NaN is, too, or below: it was `LEFT`."""
+    share_of_way = np.asarray(way(loss, chain))
+    return np.select([abs(share_of_way) <= MARGIN, share_of_way > MARGIN], [AT, LEFT], ABOVE)
 
 
 def claimed_model(start: str, chain: Chain) -> str:
@@ -35,15 +37,14 @@ def claimed_model(start: str, chain: Chain) -> str:
 
 
 def claimed_loss(start: str, chain: Chain, training: TrainingSettings) -> dict[str, float]:
-    """The entropy at which the paper says that a start ends, and the other one as no effect."""
+    """The entropy at which the paper says that a start ends, and the other one as no effect.
+
+    `tolerance`: the excess loss (nats) of a model whose logits, one or two, one batch estimates.
+    """
     ends = [chain.unigram_entropy, chain.bigram_entropy]
     bigram = claimed_model(start, chain) == "bigram"
-    return {"published": ends[bigram], "null": ends[not bigram]} | excess(1 + bigram, training)
-
-
-def claimed_share(start: str, chain: Chain) -> dict[str, float]:
-    """The share of runs at the unigram model that the paper says, and a half as no effect."""
-    return {"published": float(claimed_model(start, chain) == "unigram"), "null": 0.5}
+    tolerance = (1 + bigram) / (2 * training.batch * training.sequence_length)
+    return {"published": ends[bigram], "null": ends[not bigram], "tolerance": tolerance}
 
 
 def leaves_alone(losses: pd.Series, standard: pd.Series, chain: Chain) -> dict[str, float]:
@@ -55,19 +56,24 @@ def leaves_alone(losses: pd.Series, standard: pd.Series, chain: Chain) -> dict[s
     return share(int(alone.sum()), len(alone)) | {"published": float(not chain.below), "null": 0.5}
 
 
-def excess(logits: int, training: TrainingSettings) -> dict[str, float]:
-    """`tolerance`: the excess loss (nats) of so many logits that are estimated from one batch."""
-    return {"tolerance": logits / (2 * training.batch * training.sequence_length)}
-
-
 def over_runs(estimate: dict[str, float]) -> dict[str, object]:
     """An estimate over runs, undecided where they are too few for an interval."""
     return estimate | ({"state": "undecided"} if np.isnan(estimate["low"]) else {})
 
 
-def runs_of(curves: pd.DataFrame) -> list[pd.DataFrame]:
-    """The runs of one variant on one chain, seed by seed."""
-    return [run.sort_values("iteration") for _, run in curves.groupby("seed")]
+def furthest(estimates: Sequence[dict], side: int) -> dict:
+    """The estimate whose interval reaches furthest to the wrong side, below (1) or above (-1).
+
+    All numbers are its own: what is claimed of all holds where it holds of this one (an
+    intersection-union test, Berger 1982). The worst mean may hide one that varies more.
+    """
+    ends = [row["low"] if side > 0 else -row["high"] for row in estimates]
+    return estimates[int(np.nan_to_num(ends, nan=-np.inf).argmin())]
+
+
+def by_seed(runs: pd.DataFrame, quantity: str = "loss") -> pd.DataFrame:
+    """What was observed of one variant on one chain, iterations by seeds."""
+    return runs.pivot(index="iteration", columns="seed", values=quantity)
 
 
 def not_trained(runs: pd.DataFrame, chain: Chain) -> dict[str, str]:
@@ -75,32 +81,21 @@ def not_trained(runs: pd.DataFrame, chain: Chain) -> dict[str, str]:
 
     A start without preference has the loss log 2, above both entropies: there it looks trapped.
     """
-    ends = np.array([run["loss"].iloc[[0, -1]] for run in runs_of(runs)])
-    trained = (ends[:, 1] < ends[:, 0]) & (standing(ends[:, 1], chain) != ABOVE)
+    first, last = by_seed(runs).iloc[[0, -1]].to_numpy()
+    trained = (last < first) & (standing(last, chain) != ABOVE)
     return {} if trained.all() else {"state": NOT_REACHED}
 
 
-def halfway(runs: pd.DataFrame) -> pd.DataFrame:
-    """Every run at its last look within the first half of the training."""
-    first_half = runs[runs["iteration"] <= runs["iteration"].max() / 2]
-    return first_half[first_half["iteration"] == first_half["iteration"].max()]
+def trapped(losses: ArrayLike, chain: Chain) -> dict[str, float]:
+    """Share of runs at the unigram model: one that moves away, up or down, is not trapped by it."""
+    return share(int((standing(losses, chain) == AT).sum()), len(losses))
 
 
-def trapped(runs: pd.DataFrame, chain: Chain) -> dict[str, float]:
-    """Share of rows at the unigram model: one that moves away, up or down, is not trapped by it."""
-    return share(int((standing(runs["loss"], chain) == AT).sum()), len(runs))
-
-
-def counted(row: dict | pd.Series) -> str:
-    """A share of runs for readers: `5 of 6`."""
-    return f"{row['value'] * row['n']:.0f} of {row['n']:.0f}"
-
-
-def escape(run: pd.DataFrame, chain: Chain) -> float:
-    """First iteration from which on a run has left the unigram model; infinite: none."""
-    left = standing(run["loss"], chain) == LEFT
-    after = np.logical_and.accumulate(left[::-1])[::-1]
-    return float(run["iteration"].to_numpy()[after.argmax()]) if after.any() else np.inf
+def escapes(losses: pd.DataFrame, chain: Chain) -> np.ndarray:
+    """First iteration from which on each run has left the unigram model; infinite: none."""
+    left = standing(losses, chain) == LEFT
+    gone = np.logical_and.accumulate(left[::-1])[::-1]
+    return np.where(gone.any(axis=0), losses.index.to_numpy()[gone.argmax(axis=0)], np.inf)
 
 
 def median_time(times: np.ndarray) -> dict[str, object]:
@@ -110,25 +105,48 @@ def median_time(times: np.ndarray) -> dict[str, object]:
     return {key: value if np.isfinite(value) else np.nan for key, value in row.items()} | never
 
 
+def end_rows(
+    runs: pd.DataFrame, start: str, chain: Chain, training: TrainingSettings
+) -> dict[str, dict]:
+    """Where the runs of a variant end, by quantity, and halfway, with what the paper claims."""
+    losses, state = by_seed(runs), not_trained(runs, chain)
+    final, halfway = losses.iloc[-1], losses[losses.index <= training.iterations / 2].iloc[-1]
+    first = escapes(losses, chain).min()
+    claimed = {"published": float(claimed_model(start, chain) == "unigram"), "null": 0.5}
+    loss = over_runs(mean(final)) | claimed_loss(start, chain, training)
+    return {
+        "trapped_share": trapped(final, chain) | claimed | state,
+        "trapped_share_halfway": trapped(halfway, chain) | claimed,
+        "first_escape_iteration": {"value": first} if first < np.inf else MISSING,
+        "final_loss": loss | state,
+        "final_W_1_share": mean(by_seed(runs, "W_1_share").iloc[-1], least=0.0, most=1.0),
+    }
+
+
+def rank_rows(runs: pd.DataFrame, published: Mapping[tuple[str, int], float]) -> list[dict]:
+    """The share of the largest singular value at each look, of each matrix; 1 means rank one."""
+    rows = []
+    for iteration, look in runs.groupby("iteration"):
+        for matrix in MATRICES:
+            row = over_runs(mean(look[f"{matrix}_share"], least=0.0, most=1.0))
+            row |= {"published": published.get((matrix, iteration), np.nan)}
+            rows.append({"matrix": matrix, "iteration": iteration} | row)
+    return rows
+
+
 def trap_rows(runs: pd.DataFrame, chain: Chain) -> dict[str, dict]:
     """What is measured of one variant on one chain, by quantity."""
-    each = runs_of(runs)
-    times = np.array([escape(run, chain) for run in each])
-    final = pd.DataFrame([run.iloc[-1] for run in each])
-    stayed, left = [], []  # curvature in the end, and at the last look before a run leaves
-    for run, time in zip(each, times, strict=True):
-        at = standing(run["loss"], chain) == AT
-        if at[-1]:
-            stayed.append(run["curvature"].iloc[-1])
-        before = run.loc[at & (run["iteration"] < time), "curvature"]
-        if np.isfinite(time) and len(before):
-            left.append(before.iloc[-1])
+    losses, curvature = by_seed(runs), by_seed(runs, "curvature").to_numpy()
+    where, times = standing(losses, chain), escapes(losses, chain)
+    stayed = curvature[-1, where[-1] == AT]
+    before = (where == AT) & (losses.index.to_numpy()[:, None] < times) & np.isfinite(times)
+    left = [bent[at][-1] for bent, at in zip(curvature.T, before.T, strict=True) if at.any()]
     # Some runs have not come down to the unigram model yet, or diverged.
-    above = (standing(final["loss"], chain) == ABOVE).any()
+    state = {"state": NOT_REACHED} if (where[-1] == ABOVE).any() else {}
     return {
-        "trapped_share": trapped(final, chain),
+        "trapped_share": trapped(losses.iloc[-1], chain),
         "escape_iteration": median_time(times),
-        "way_closed": mean(way(final["loss"], chain)) | ({"state": NOT_REACHED} if above else {}),
-        "curvature_where_trapped": mean(stayed) | {"null": 0.0} if stayed else MISSING,
+        "way_closed": mean(way(losses.iloc[-1], chain)) | state,
+        "curvature_where_trapped": mean(stayed) | {"null": 0.0} if len(stayed) else MISSING,
         "curvature_before_escape": mean(left) | {"null": 0.0} if left else MISSING,
     }

@@ -3,8 +3,6 @@
 C chains, N starts, F times; theta is [2, N] (e, w) or [3, N] (e, w, a).
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 import pandas as pd
 
@@ -43,22 +41,22 @@ def basin_maps(settings: FlowSettings, progress=iter) -> np.ndarray:
     return np.stack([_follow(start, chain).theta for chain in progress(settings.chains)])
 
 
-def gaussian_starts(
-    variables: int, sigmas: Sequence[float], draws: int, settings: FlowSettings
-) -> pd.DataFrame:
-    """Where flows end from N(0, sigma^2): `p`, `q`, `sigma`, `e_0`, `w_0` (`a_0`), `e`, `w` (`a`).
+def gaussian_starts(settings: FlowSettings) -> pd.DataFrame:
+    """Where flows end from N(0, sigma^2): `model`, `p`, `q`, `sigma`, `e_0`, `w_0`, `e`, `w`.
 
-    The sigmas scale the same draws.
+    With attention `a_0` and `a`, too. The sigmas of a model scale the same draws.
     """
-    use = "gaussian starts" if variables == 2 else "attention starts"
-    unit = generator(use, settings.seed).normal(size=(variables, draws))
-    start = np.concatenate([sigma * unit for sigma in sigmas], axis=1)
+    plane = 2, "gaussian starts", settings.sigmas, settings.draws
+    space = 3, "attention starts", settings.attention_sigmas, settings.attention_draws
     parts = []
-    for chain in settings.chains:
-        part = {"p": chain.p, "q": chain.q, "sigma": np.repeat(sigmas, draws)}
-        for name, before, after in zip("ewa", start, _follow(start, chain).theta, strict=False):
-            part |= {f"{name}_0": before, name: after}
-        parts.append(pd.DataFrame(part))
+    for model, (variables, use, sigmas, draws) in zip(POINTS, (plane, space), strict=True):
+        unit = generator(use, settings.seed).normal(size=(variables, draws))
+        start = np.concatenate([sigma * unit for sigma in sigmas], axis=1)
+        for chain in settings.chains:
+            part = {"model": model, "p": chain.p, "q": chain.q, "sigma": np.repeat(sigmas, draws)}
+            for name, before, after in zip("ewa", start, _follow(start, chain).theta, strict=False):
+                part |= {f"{name}_0": before, name: after}
+            parts.append(pd.DataFrame(part))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -105,18 +103,18 @@ def shown_paths(settings: FlowSettings) -> dict[str, np.ndarray]:
     By side of p + q = 1: `plane_<side>` [F + 1, 2, n], `wide_<side>`, `near_<side>` [F + 1, 3, n].
     """
     random, n = generator("shown paths", settings.seed), settings.trajectories
-    plane = random.uniform(-EXTENT, EXTENT, (2, n))
-    cubes = [random.uniform(-side, side, (3, n)) for side in (WIDE, NEAR)]
-    space, paths = np.concatenate(cubes, axis=1), {}
+    starts = {"plane": random.uniform(-EXTENT, EXTENT, (2, n))}
+    for view, half in (("wide", WIDE), ("near", NEAR)):
+        starts[view] = random.uniform(-half, half, (3, n))
+    paths = {}
     for side, chain in shown_chains(settings).items():
-        last = max(_follow(start, chain).time.max() for start in (plane, space))
+        last = max(_follow(start, chain).time.max() for start in starts.values())
         time = np.geomspace(FIRST_FRAME, last, settings.frames)
-        for names, start in ((["plane"], plane), (["wide", "near"], space)):
+        for view, start in starts.items():
             # One trajectory for each of the times.
-            many, until = np.tile(start, len(time)), np.repeat(time, start.shape[1])
-            later = _follow(many, chain, until=until).theta.reshape(len(start), len(time), -1)
+            many, until = np.tile(start, len(time)), np.repeat(time, n)
+            later = _follow(many, chain, until=until).theta.reshape(len(start), len(time), n)
             path = np.concatenate([start[None], later.transpose(1, 0, 2)])
-            parts = np.split(path, len(names), axis=-1)
-            paths |= {f"{name}_{side}": part for name, part in zip(names, parts, strict=True)}
-    # safetensors writes memory as it lies, whatever the strides.
-    return {name: np.ascontiguousarray(path) for name, path in paths.items()}
+            # safetensors writes memory as it lies, whatever the strides.
+            paths[f"{view}_{side}"] = np.ascontiguousarray(path)
+    return paths

@@ -6,7 +6,7 @@ What has the same shapes trains as one ensemble; run i of any variant sees the s
 import logging
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import MappingProxyType
+from operator import attrgetter
 
 import numpy as np
 import pandas as pd
@@ -17,25 +17,23 @@ from onelayer.ensemble import Ensemble, Optimizer, RunRandom, Trained, train
 from onelayer.ensemble.execution import Execution
 from onelayer.local_to_global.initialisation import start
 from onelayer.local_to_global.transformer import losses, population_losses
-from onelayer.settings.local_to_global import Chain, EnsembleSettings, TrainingSettings, Variant
+from onelayer.settings.local_to_global import MATRICES, Chain, EnsembleSettings, Variant
 
 log = logging.getLogger("onelayer")
 
 BETAS = (0.9, 0.95)  # of AdamW
 MOMENTUM = 0.9  # of SGD
 UNDECAYED = ("b", "ln_attention", "ln_mlp", "ln_final")
-MATRICES = ("W_1", "W_V", "W_Q", "W_K", "W_O", "W_2")  # whose rank is followed
 FIRST_RATE, LAST_RATE = 0.01, 0.1  # the schedule's ends, as shares of the largest learning rate
 Also = Mapping[str, Callable[[dict[str, Tensor], Tensor, Chain], Tensor]]
 
 
-def groups_of(variants: Iterable[Variant], base: TrainingSettings) -> list[list[Variant]]:
+def groups_of(variants: Iterable[Variant], settings: EnsembleSettings) -> list[list[Variant]]:
     """Sort variants of a training into groups that can train as one ensemble, in order."""
+    alike = attrgetter("sequence_length", "layer_norm", "embedding_rows", "iterations")
     groups: dict[tuple, list[Variant]] = {}
     for variant in variants:
-        t = variant.applied(base)
-        alike = (t.sequence_length, t.layer_norm, t.embedding_rows, t.iterations)
-        groups.setdefault(alike, []).append(variant)
+        groups.setdefault(alike(variant.applied(settings.training)), []).append(variant)
     return list(groups.values())
 
 
@@ -45,7 +43,7 @@ def train_group(
     chain: Chain,
     snapshots: Sequence[int] = (),
     execution: Execution = Execution(),
-    also: Also = MappingProxyType({}),
+    also: Also | None = None,
 ) -> Trained:
     """Train every variant of a group from every seed; runs are variants x seeds, seeds fastest.
 
@@ -68,7 +66,7 @@ def train_group(
         observed = {"loss": population_losses(parameters, x, chain)}
         observed |= {name: parameters[name] for name in ("W_1", "W_V")}
         observed |= {f"{name}_share": top_share(parameters[name]) for name in MATRICES}
-        return observed | {name: of(parameters, x, chain) for name, of in also.items()}
+        return observed | {name: of(parameters, x, chain) for name, of in (also or {}).items()}
 
     starts = [start(v.initialisation, t, random) for v, t in zip(group, trainings, strict=True)]
     parameters = {name: torch.cat([one[name] for one in starts]) for name in starts[0]}
@@ -84,11 +82,11 @@ def train_variants(
     settings: EnsembleSettings,
     chain: Chain,
     execution: Execution = Execution(),
-    also: Also = MappingProxyType({}),
+    also: Also | None = None,
 ) -> pd.DataFrame:
     """The `curves` of all variants, trained group after group, each with a state of its own."""
     parts = []
-    for number, group in enumerate(groups_of(variants, settings.training)):
+    for number, group in enumerate(groups_of(variants, settings)):
         log.info("training %s", ", ".join(variant.name for variant in group))
         alone = execution.part(number, group)
         trained = train_group(group, settings, chain, execution=alone, also=also)
@@ -127,7 +125,7 @@ def one_cycle(iterations: int, warm_up: float) -> Callable[[int], float]:
     return factor
 
 
-def _optimizer(trainings: Sequence[TrainingSettings], seeds: int, parameters) -> Optimizer:
+def _optimizer(trainings: Sequence, seeds: int, parameters: dict[str, Tensor]) -> Optimizer:
     each = [training for training in trainings for _ in range(seeds)]
     decay = [training.weight_decay for training in each]
     kinds, rates = [training.optimizer for training in each], [training.lr for training in each]

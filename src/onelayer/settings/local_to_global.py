@@ -17,6 +17,7 @@ STARTS = {
     "paper_canonical": "paper's start, W = .25",
 }
 Start = Literal[tuple(STARTS)]
+MATRICES = ("W_1", "W_V", "W_Q", "W_K", "W_O", "W_2")  # whose rank is followed
 Optimizer = Literal["adamw", "sgd"]  # AdamW with betas .9 and .95, or SGD with momentum .9
 Length = Annotated[int, Field(ge=8, le=4096)]
 Decay = Annotated[float, Field(ge=0, lt=1)]
@@ -185,9 +186,7 @@ class TrapSettings(EnsembleSettings):
     """Is the unigram model a trap of the whole transformer, on every chain with p + q > 1?"""
 
     starts: ClassVar = [
-        Variant(name=title, initialisation=start)
-        for start, title in STARTS.items()
-        if start != "rank_one"
+        Variant(name=STARTS[start], initialisation=start) for start in STARTS if start != "rank_one"
     ]
     one_row: ClassVar = True
     chains: Chains
