@@ -194,7 +194,7 @@ def basins(share: float) -> list[Way]:
     points, flow = max(4, round(60 * share**0.5)), partial(canonical.flow, chain=Chain(0.9, 0.9))
     start = simulation.grid(3.0, points)
     places = np.random.default_rng(0).permutation(points**2)[: max(4, round(40 * share))]
-    ours = partial(integrator.integrate, flow, start, tolerance=1e-8, stop_below=1e-7)
+    ours = partial(integrator.integrate, flow, start, stop_below=1e-7)
 
     def rate(_: float, flat: np.ndarray) -> np.ndarray:
         return flow(flat.reshape(2, -1)).ravel()
