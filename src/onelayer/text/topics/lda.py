@@ -6,7 +6,7 @@
 import logging
 import os
 import platform
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise, product
 from pathlib import Path
@@ -17,6 +17,7 @@ import safetensors.numpy
 import scipy.sparse
 
 from onelayer.errors import OnelayerError
+from onelayer.job import silent
 from onelayer.seeds import generator
 from onelayer.settings.topics import AmbiguitySettings, LdaSettings, Weights
 from onelayer.text.topics.bag import Bag
@@ -46,11 +47,6 @@ def write_topics(topics: Topics, path: Path) -> None:
 def read_topics(path: Path) -> Topics:
     """Read what `write_topics` wrote."""
     return Topics(**safetensors.numpy.load_file(path))
-
-
-def silent(items: Iterable, **_: object) -> Iterable:
-    """Progress that nobody sees."""
-    return items
 
 
 def top_words(word_probability: np.ndarray, count: int) -> np.ndarray:
