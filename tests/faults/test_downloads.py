@@ -289,9 +289,12 @@ def test_a_split_of_a_dataset_arrives_in_order_and_no_code_with_it(hub, tmp_path
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"config": "20231101.eng"}, "no config '20231101.eng' (did you mean '20231101.en'?); it"),
-        ({"config": None}, "give its config; it has 20231101.en, wikitext"),
-        ({"split": "tran"}, "no split 'tran' (did you mean 'train'?); it"),
+        (
+            {"config": "20231101.eng"},
+            "'20231101.eng' not found. Available: ['20231101.en', 'wikitext']",
+        ),
+        ({"config": None}, "pick one among the available configs: ['20231101.en', 'wikitext']"),
+        ({"split": "tran"}, "no split 'tran'; it has train"),
         ({"files": ["*.json"]}, "no file of split train fits *.json; it has 20231101.en/train-00"),
         ({"format": "json"}, "train-00000-of-00002.parquet: not UTF-8 at byte "),
     ],
