@@ -18,8 +18,6 @@ rule fetch_corpus:
         "results/logs/fetch_corpus/{corpus}.log",
     priority: 3
     localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
     params:
         settings=lambda w: dump(settings.corpora[w.corpus].source),
         downloads=True,
@@ -41,8 +39,6 @@ rule parse_articles:
     wildcard_constraints:
         corpus="|".join(re.escape(n) for n in settings.corpora if n not in on_hub) or "(?!)",
     priority: 3
-    conda:
-        "../../envs/onelayer.yaml"
     resources:
         mem_mb=lambda w, attempt: 1000 * attempt,
         runtime=lambda w, attempt: 60 * attempt,

@@ -41,8 +41,6 @@ rule fetch_model:
         "results/logs/fetch_model/{fetched}.log",
     priority: 4
     localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
     resources:
         mem_mb=2500,
         runtime=60,
@@ -68,8 +66,6 @@ rule init_random_model:
     benchmark:
         "results/benchmarks/init_random_model/{drawn}.tsv"
     priority: 3
-    conda:
-        "../../envs/onelayer.yaml"
     resources:
         mem_mb=lambda w, attempt: 2000 * attempt,
         runtime=lambda w, attempt: 10 * attempt,
@@ -94,8 +90,6 @@ rule encode_articles:
     benchmark:
         "results/benchmarks/encode_articles.tsv"
     priority: 2
-    conda:
-        "../../envs/onelayer.yaml"
     resources:
         mem_mb=lambda w, attempt: 2000 * attempt,
         runtime=lambda w, attempt: 30 * attempt,
@@ -122,8 +116,6 @@ rule mix_articles:
     benchmark:
         "results/benchmarks/mix_articles/{mixed}.tsv"
     priority: 2
-    conda:
-        "../../envs/onelayer.yaml"
     resources:
         mem_mb=lambda w, attempt: 1500 * attempt,
         runtime=lambda w, attempt: 10 * attempt,
@@ -153,8 +145,6 @@ rule pretrain_model:
     benchmark:
         "results/benchmarks/pretrain_model/{pretrained}-{seed}.tsv"
     priority: 2
-    conda:
-        "../../envs/onelayer.yaml"
     threads: settings.pretraining.threads
     resources:
         mem_mb=lambda w, attempt: 3000 * attempt,
