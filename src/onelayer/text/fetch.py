@@ -136,15 +136,12 @@ class Repository:
             path = Path(hf_hub_download(repository, file, **where))
             if self.settings.revision not in path.parts:
                 raise OnelayerError(f"{what}: the hub answers with another commit")
-            name = path.resolve().name
-            if re.fullmatch("[0-9a-f]{64}", name):
-                found = {file_sha256(path)}
-            elif re.fullmatch("[0-9a-f]{40}", name):  # small files; some mirrors give plain SHA-1
+            name = path.resolve().name  # a disk without links loses it
+            found = {file_sha256(path) if re.fullmatch("[0-9a-f]{64}", name) else name}
+            if re.fullmatch("[0-9a-f]{40}", name):  # small files; some mirrors give plain SHA-1
                 content = path.read_bytes()
                 both = content, b"blob %d\0" % len(content) + content
                 found = {hashlib.sha1(each, usedforsecurity=False).hexdigest() for each in both}
-            else:  # a disk without links loses the name
-                found = {name}
             if name not in found:
                 path.resolve().unlink()
                 path.unlink(missing_ok=True)
@@ -183,11 +180,8 @@ def _explained(error: Exception, what: str) -> tuple[Exception, bool]:
         error = error.__cause__  # why it looked for a kept file in vain
     if getattr(error, "errno", None) and not isinstance(error, ConnectionError):
         return error, False
-    status = error.response.status_code if isinstance(error, errors.HfHubHTTPError) else None
     known = [reason for kind, reason in _REASONS.items() if isinstance(error, kind)]
-    may_pass = not known and (not status or status >= 500 or status in (408, 429))
-    first_line = (str(error).strip().splitlines() or [type(error).__name__])[0]
-    reason = known[0] if known else f"status {status}" if status else first_line
+    reason = (known or str(error).strip().splitlines() or [type(error).__name__])[0]
     kind = MissingFileError if isinstance(error, errors.RemoteEntryNotFoundError) else OnelayerError
     hub = f"from {constants.ENDPOINT}, HF_TOKEN is {'set' if get_token() else 'not set'}"
-    return kind(_without_password(f"could not download {what}: {reason} ({hub})")), may_pass
+    return kind(_without_password(f"could not download {what}: {reason} ({hub})")), not known
