@@ -165,7 +165,7 @@ def filter_ambiguous_words(
     topics, vocabulary = word_probability.shape
     tables = []
     for overlap, threshold in product(settings.overlaps, settings.thresholds):
-        kept = threshold.words_kept(vocabulary)
+        kept = threshold.count or int(threshold.fraction * vocabulary)
         where = f"topics.ambiguity: threshold {threshold.label}, {overlap}"
         if not 1 <= kept <= vocabulary:
             problem = f"keeps {kept} of {vocabulary} words a topic; 1 to {vocabulary} allowed"
