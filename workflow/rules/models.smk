@@ -1,5 +1,4 @@
 # Checkpoints: fetched, copied, pretrained here or randomly initialised; always four files in a folder.
-import re
 import sys
 
 draws = sorted({seed for m in settings.models.values() if m.source == "random" for seed in m.seeds})
@@ -8,7 +7,6 @@ encoded = f"results/pretraining/{settings.pretraining.corpus}"
 topics = f"results/topics/{settings.pretraining.corpus}"
 training_of = lambda m, seed: settings.pretraining.training(m.family, int(seed), m.tokens)
 local = {n: Path(m.local.path) for n, m in settings.models.items() if m.source == "local"}
-pattern = lambda names: "|".join(map(re.escape, names)) or "(?!)"
 from_ = lambda *sources: pattern(n for n, m in settings.models.items() if m.source in sources)
 new = [name for name in local if not os.path.exists(f"results/models/{name}/config.json")]
 
