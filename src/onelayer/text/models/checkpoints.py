@@ -139,10 +139,9 @@ def load_checkpoint(
     return model.eval().to(device)
 
 
-def read_config(folder: Path, source: object = None) -> PreTrainedConfig:
+def read_config(folder: Path, source: object) -> PreTrainedConfig:
     """A checkpoint's `config.json`; unknown models, remote code, unbounded numbers are refused."""
-    named = f"config.json of {source or f'folder {folder}'}"
-    values = read_json(folder / "config.json", source or f"folder {folder}")
+    values, named = read_json(folder / "config.json", source), f"config.json of {source}"
     for key, value in values.items():
         if "implementation" in key and "/" in str(value):
             raise OnelayerError(f"{named} asks for remote code ({key}), which is refused")
@@ -169,7 +168,7 @@ def without_memory(config: PreTrainedConfig, source: object) -> PreTrainedModel:
 
 def random_model(source: Path, seed: int, **how: object) -> PreTrainedModel:
     """Initialise a model as transformers does, with a checkpoint's configuration."""
-    config = read_config(source)
+    config = read_config(source, f"folder {source}")
     torch.manual_seed(stable_seed("random checkpoint", seed))
     with readable(source):
         return AutoModel.from_config(config, trust_remote_code=False, **how).eval()
