@@ -13,7 +13,6 @@ import shutil
 import textwrap
 import zipfile
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -279,47 +278,26 @@ def readable(source: object) -> Iterator[None]:
         transformers.logging.set_verbosity(verbosity)
 
 
-@dataclass(frozen=True)
-class Folder:
-    """A folder on this machine with a checkpoint's files, asked as `fetch.Repository` is."""
-
-    path: Path
-
-    def __str__(self) -> str:
-        return f"folder {self.path}"
-
-    def fetch(self, file: str, target: Path) -> None:
-        """Copy one file; `MissingFileError` if there is none."""
-        if file not in self.files():
-            raise MissingFileError(f"{self} holds no file {file}")
-        shutil.copyfile(self.path / file, target)
-
-    def files(self) -> list[str]:
-        """Names of its files; a link out of it is refused where a checkpoint may need it."""
-        files = sorted(path for path in self.path.iterdir() if path.is_file())
-        for file in files:
-            if file.suffix in (".json", ".safetensors", ".bin") and leads_out(file, self.path):
-                found = f"{file.name} is a link out of it; put the file itself there"
-                raise OnelayerError(f"{self}: {found}")
-        return [file.name for file in files]
-
-
 def gather_checkpoint(source, target: Path) -> None:
-    """Copy a checkpoint as `copy_checkpoint` does, and make its weights one file, float32."""
-    chosen = copy_checkpoint(source, target)
+    """Copy a checkpoint out of a folder or a `Repository`, and make its weights one file, float32.
+
+    A missing `tokenizer_config.json` (BART's repository has none) becomes an empty one.
+    """
+    (target / "tokenizer_config.json").write_text("{}\n", encoding="utf-8")
+    if isinstance(source, Path):
+        for file in (*check_folder(source), *existing_folder(source).glob("*.json")):
+            shutil.copyfile(file, target / file.name)
+        source = f"folder {source}"
+    else:
+        copy_checkpoint(source, target)
     torch.manual_seed(0)  # of a pooler that was published without weights, and is never read
     model = load_checkpoint(target, source=source)
-    if chosen != WEIGHTS:
+    if not (target / WEIGHTS).exists():
         model.save_pretrained(target, max_shard_size="1TB")
 
 
-def copy_checkpoint(source, target: Path) -> str:
-    """Copy a checkpoint's files, each checked before the next; the weights come last.
-
-    `source` is a `Folder` or a `Repository`. A missing `tokenizer_config.json` (BART's repository
-    has none) becomes an empty one. Returns the file of weights, or the index of its shards.
-    """
-    (target / "tokenizer_config.json").write_text("{}\n", encoding="utf-8")
+def copy_checkpoint(source, target: Path) -> None:
+    """Copy a checkpoint out of a `Repository`: each file is checked before the next, weights last."""
     source.fetch("config.json", target / "config.json")
     with contextlib.suppress(MissingFileError):
         source.fetch("tokenizer_config.json", target / "tokenizer_config.json")
@@ -330,19 +308,22 @@ def copy_checkpoint(source, target: Path) -> str:
             source.fetch(chosen, target / chosen)
             break
     else:
-        return chosen_weights(source.files(), source)  # says what there is instead
+        chosen_weights(source.files(), source)  # says what there is instead
     for name in shards(target / chosen, source):
         if name != chosen:
             source.fetch(name, target / name)
-    return chosen
 
 
-def check_folder(path: str | Path) -> None:
-    """Refuse a folder as `gather_checkpoint` does, but for what is wrong with single weights."""
-    folder = Folder(existing_folder(path))
-    folder.files()
-    _check_small_files(folder.path, folder)
-    weight_files(folder.path, folder)
+def check_folder(path: str | Path) -> list[Path]:
+    """Refuse a folder as `gather_checkpoint` does, but for single weights; its files of weights."""
+    folder = existing_folder(path)
+    source = f"folder {folder}"
+    for file in sorted(folder.iterdir()):  # what somebody packed may hold links out of it
+        if file.suffix in (".json", ".safetensors", ".bin") and leads_out(file, folder):
+            found = f"{file.name} is a link out of it; put the file itself there"
+            raise OnelayerError(f"{source}: {found}")
+    _check_small_files(folder, source)
+    return weight_files(folder, source)
 
 
 def _check_small_files(folder: Path, source: object) -> None:
