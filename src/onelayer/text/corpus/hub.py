@@ -53,10 +53,9 @@ def split_files(repository: Repository, wanted: HubDataset) -> list[str]:
         except Exception as error:  # of many kinds, of YAML and what a card asks for
             reason = textwrap.shorten(str(error), 1000, placeholder=" ...") or type(error).__name__
             raise OnelayerError(f"{repository}: cannot tell its files: {reason}") from None
-    patterns = wanted.files or ["*"]
-    if kept := [name for name in files if any(fnmatch.fnmatchcase(name, p) for p in patterns)]:
+    if kept := [name for name in files if any(fnmatch.fnmatchcase(name, p) for p in wanted.files)]:
         return kept
-    problem = f"no file of split {wanted.split} fits {', '.join(patterns)}"
+    problem = f"no file of split {wanted.split} fits {', '.join(wanted.files)}"
     found = textwrap.shorten(", ".join(files), 1000, placeholder=" ...")
     raise OnelayerError(f"{repository}: {problem}; it has {found}")
 

@@ -297,7 +297,7 @@ def gather_checkpoint(source, target: Path) -> None:
 
 
 def copy_checkpoint(source, target: Path) -> None:
-    """Copy a checkpoint out of a `Repository`: each file is checked before the next, weights last."""
+    """Copy a checkpoint out of a `Repository`; each file is checked before the next comes."""
     source.fetch("config.json", target / "config.json")
     with contextlib.suppress(MissingFileError):
         source.fetch("tokenizer_config.json", target / "tokenizer_config.json")

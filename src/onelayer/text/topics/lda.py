@@ -142,10 +142,9 @@ def _sample_gibbs(counts: scipy.sparse.csr_matrix, settings: LdaSettings, progre
     for _ in progress(range(settings.sweeps), unit="sweep"):
         model.train(1, workers=1, show_progress=False)
     assigned = np.zeros((settings.topics, counts.shape[1]))
-    column = np.array(model.used_vocabs, dtype=int)
-    for topic in range(settings.topics):
-        # float32, and counts plus eta: rounding gives the counts back.
-        assigned[topic, column] = np.rint(model.get_topic_word_dist(topic, normalize=False) - prior)
+    rows = [model.get_topic_word_dist(n, normalize=False) for n in range(settings.topics)]
+    # float32, and counts plus eta: rounding gives the counts back.
+    assigned[:, np.array(model.used_vocabs, dtype=int)] = np.rint(np.array(rows) - prior)
     return Topics(assigned + prior, *(np.full(size, prior) for size in assigned.shape))
 
 
