@@ -34,6 +34,11 @@ include: "workflow/rules/local_to_global.smk"
 include: "workflow/rules/results.smk"
 
 
+# With `--sdm conda` all rules have one environment.
+for each in workflow.rules:
+    each.conda_env = f"{workflow.basedir}/envs/onelayer.yaml"
+
+
 rule all:
     default_target: True
     input:

@@ -321,7 +321,7 @@ def count(here: Path, model: Path, more: float) -> Iterator[None]:
     tokenizer, words = load_tokenizer(model), settings().topics.words
     words = words.model_copy(update={"min_documents": round(more * words.min_documents)})
     yield
-    texts = read_column(here / "articles.parquet")
+    texts = partial(read_column, here / "articles.parquet")
     counted = bag.count_words(texts, words, lambda word: piece_ids(tokenizer, [word]))
     bag.write_bag(counted, here / "vocabulary.parquet", here / "counts.npz")
 

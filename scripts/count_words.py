@@ -10,9 +10,9 @@ from onelayer.text.topics.bag import count_words, write_bag
 
 with job(snakemake) as step:
     tokenizers = [load_tokenizer(Path(file).parent) for file in snakemake.input.tokenizers]
-    texts = step.progress(read_column(snakemake.input.articles), unit="articles")
-    words, counts = WordSettings(**step.settings), step.path("counts")
     bag = count_words(
-        texts, words, lambda word: all(piece_ids(t, [word]) for t in tokenizers), counts.parent
+        lambda: step.progress(read_column(snakemake.input.articles), unit="articles"),
+        WordSettings(**step.settings),
+        lambda word: all(piece_ids(tokenizer, [word]) for tokenizer in tokenizers),
     )
-    write_bag(bag, step.path("vocabulary"), counts)
+    write_bag(bag, step.path("vocabulary"), step.path("counts"))

@@ -62,18 +62,10 @@ with job(snakemake) as step:
     of_all = [f"{name}: {number(value, digits)}" for (name, digits), value in pairs]
     of_all = pd.DataFrame({"topic": "all", "most probable words": of_all})
 
-    size, kept = len(bag.vocabulary), []
-    for each in settings.ambiguity.thresholds:
-        share = f"{each.words_kept(size) / size:.2g} of the vocabulary"
-        kept.append(f"{each.label} ({share}) for the paper's {each.published or EMPTY}")
-    nominal = (
-        f"Words kept of a topic: {'; '.join(kept)}. Where the two shares differ the paper's "
-        "threshold is nominal: it keeps about 50, 100 or 200 words a topic, of a larger vocabulary."
-    )
     none = ["The corpus has no human topics."] * bool(of_topics["label"].isna().all())
     step.save_table(
         tidy(table, ["corpus", "topic", "rank", "word"]),
         title=f"The topics of {corpus}",
         shown=pd.concat([pd.DataFrame(shown), of_all]).fillna(""),
-        notes=[*NOTES, nominal, *none],
+        notes=[*NOTES, *none],
     )

@@ -61,21 +61,18 @@ def _describe(places: dict[Path, str], start: datetime, end: datetime) -> ROCrat
         sums.append(f"{(digest := hashlib.sha256(file.read_bytes()).hexdigest())}  {place}\n")
         kind = TYPES.get(file.suffix) or mimetypes.guess_type(place)[0] or "text/plain"
         about = {"name": place, "encodingFormat": kind, "sha256": digest}
-        about["contentSize"] = str(file.stat().st_size)
         if place == "Snakefile":
             about |= {"name": "onelayer", "version": __version__, "url": place}
-            main = {"main": True, "lang": "snakemake"}
-            entities[place] = run.add_workflow(file, place, properties=about, **main)
+            about |= {"license": run.license, "conformsTo": {"@id": BIOSCHEMAS}}
+            how = {"main": True, "lang": "snakemake", "properties": about}
+            entities[place] = run.add_workflow(file, place, **how)
         else:
             entities[place] = run.add_file(file, place, properties=about)
     about = {"name": "SHA256SUMS", "encodingFormat": "text/plain"}
     run.add_file(io.StringIO("".join(sums)), "SHA256SUMS", properties=about)
     workflow, settings = entities["Snakefile"], entities["results/settings.yaml"]
     slot = run.add_formal_parameter("settings", "File", "#settings", "all settings of the run")
-    settings["exampleOfWork"] = slot
-    workflow["input"], workflow["license"] = slot, run.license
-    workflow["conformsTo"] = {"@id": BIOSCHEMAS}
-    entities["README.md"]["about"] = run.root_dataset
+    settings["exampleOfWork"] = workflow["input"] = slot
     for profile, name in (PROFILES | {BIOSCHEMAS: "ComputationalWorkflow"}).items():
         _context(run, profile, name, version=profile.rpartition("/")[2])
     run.root_dataset["conformsTo"] = [{"@id": profile} for profile in PROFILES]

@@ -19,7 +19,7 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from threadpoolctl import threadpool_limits
@@ -29,6 +29,11 @@ from onelayer import portable
 from onelayer.errors import OnelayerError
 
 log = logging.getLogger("onelayer")
+
+
+def silent(items: Iterable, **_: object) -> Iterable:
+    """Progress that nobody sees."""
+    return items
 
 
 class Step:

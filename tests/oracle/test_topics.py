@@ -84,12 +84,10 @@ def test_weights_are_those_of_gensims_tf_idf(bag) -> None:
     assert fitted.dirichlet == pytest.approx(model.state.get_lambda(), rel=1e-9)
 
 
-@pytest.mark.parametrize("batch", [7, 30, 1000])
-def test_words_are_counted_as_one_would_by_hand(batch, monkeypatch) -> None:
-    monkeypatch.setattr("onelayer.text.topics.bag.BATCH", batch)
+def test_words_are_counted_as_one_would_by_hand() -> None:
     rng = np.random.default_rng(0)
     known = ["frog", "toad", "the", "pond", "ox", "bach", "opera", "née"]
-    # The last documents of a batch, and documents without a word, keep their places.
+    # Documents without a word keep their places, the last one too.
     texts = [" ".join(rng.choice(known, 12)).title() + " 7 frogs!" for _ in range(30)]
     texts[6] = texts[29] = "7 !"
     for place in range(28):  # `edge` is in as many as may be, `over` in one more
@@ -97,7 +95,7 @@ def test_words_are_counted_as_one_would_by_hand(batch, monkeypatch) -> None:
     settings = WordSettings(
         min_letters=3, min_documents=2, max_document_share=0.9, max_words=4, single_piece_in=[]
     )
-    bag = count_words(texts, settings, lambda word: word != "bach")
+    bag = count_words(lambda: texts, settings, lambda word: word != "bach")
     each = [Counter(words(text)) for text in texts]
     documents = {
         word: sum(word in count for count in each) for word in {*known, "frogs", "edge", "over"}

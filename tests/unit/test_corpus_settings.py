@@ -32,8 +32,6 @@ def test_a_folder_is_its_files_in_order_of_their_paths(tmp_path) -> None:
         ({"dataset": "tiny/corpus"}, {"format": "json"}, "40 hexadecimal digits of a commit"),
         (HUB | {"dataset": "corpus"}, {"format": "json"}, "source.hub.dataset"),
         (HUB | {"splt": "x"}, {"format": "json"}, "unknown key 'splt' .did you mean 'split'"),
-        (WHEEL | {"sha256": "0"}, {"format": "json"}, "source.wheel.sha256"),
-        (WHEEL, {"format": "jsn"}, "parse.format"),
         (WHEEL, {"format": "text", "columns": {"text": "a"}}, "format text has no columns to name"),
         ({"paths": ["/a", "/a"]}, {"format": "json"}, "a file is named twice"),
         ({"paths": ["/proc/sys"]}, {"format": "csv"}, "no file of /proc/sys ends in .csv"),

@@ -6,6 +6,7 @@ numbers of every table on models trained here rest on these draws.
 """
 
 import hashlib
+import io
 import os
 import subprocess
 import sys
@@ -54,11 +55,8 @@ def both() -> pd.DataFrame:
     environment = os.environ | SWITCHES | {"PYTHONPATH": paths}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr
-    with tempfile.TemporaryFile("w+") as file:
-        file.write(done.stdout)
-        file.seek(0)
-        new = pd.read_csv(file, dtype=str)
-    old, keys = pd.read_csv(GOLDEN, dtype=str), ["family", "tokens", "split", "quantity"]
+    new, old = (pd.read_csv(table, dtype=str) for table in (io.StringIO(done.stdout), GOLDEN))
+    keys = ["family", "tokens", "split", "quantity"]
     return old.merge(new, how="left", on=keys, suffixes=("_old", ""))
 
 

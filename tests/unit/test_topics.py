@@ -49,8 +49,12 @@ def planted(documents: int = 400, seed: int = 0) -> tuple[list[str], list[str]]:
     return [" ".join(rng.choice(names[label], 30)) for label in labels], [*map(str, labels)]
 
 
+def bag_of(texts: list[str], *how: object) -> Bag:
+    return count_words(lambda: texts, *(how or [LOOSE]))
+
+
 def test_a_bag_of_words_reads_back(tmp_path) -> None:
-    bag = count_words(planted(40)[0], LOOSE)
+    bag = bag_of(planted(40)[0])
     assert bag.counts.has_canonical_format and bag.counts.dtype == np.int32
     write_bag(bag, tmp_path / "v.parquet", tmp_path / ".part-counts.npz")
     back = read_bag(tmp_path / "v.parquet", tmp_path / ".part-counts.npz")
@@ -61,7 +65,7 @@ def test_a_bag_of_words_reads_back(tmp_path) -> None:
 def test_the_most_used_words_stay_that_are_in_enough_articles() -> None:
     texts = ["common rare twice", "common also twice", "common also other", "common also"]
     for most, kept in ((None, ["common", "twice"]), (1, ["common"])):
-        bag = count_words(texts, LOOSE.model_copy(update={"max_words": most}))
+        bag = bag_of(texts, LOOSE.model_copy(update={"max_words": most}))
         assert bag.vocabulary["word"].tolist() == kept
 
 
@@ -74,13 +78,13 @@ def test_the_most_used_words_stay_that_are_in_enough_articles() -> None:
 )
 def test_a_vocabulary_without_words_is_refused(known, settings, message) -> None:
     with pytest.raises(OnelayerError, match=message):
-        count_words(planted(40)[0], settings, known)
+        bag_of(planted(40)[0], settings, known)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_lda_finds_planted_topics_and_the_same_every_time(backend, tmp_path) -> None:
     texts, labels = planted()
-    bag, settings = count_words(texts, LOOSE), lda(backend=backend)
+    bag, settings = bag_of(texts), lda(backend=backend)
     topics = fit_topics(bag, settings)
     assert topics.word_probability.dtype == np.float64
     assert topics.word_probability.sum(axis=1) == pytest.approx(1, abs=1e-12)
@@ -105,14 +109,14 @@ def test_lda_finds_planted_topics_and_the_same_every_time(backend, tmp_path) -> 
 def test_lda_does_not_care_that_a_corpus_is_sorted_by_topic() -> None:
     texts, labels = planted()
     ordered = [texts[i] for i in np.argsort(labels, kind="stable")]
-    bag, settings = count_words(ordered, LOOSE), lda(passes=1)
+    bag, settings = bag_of(ordered), lda(passes=1)
     found = np.concatenate(list(document_topics(fit_topics(bag, settings), bag.counts, settings)))
     assert agreement_with_labels(found.argmax(axis=1), sorted(labels)) > 0.9
 
 
 def test_documents_without_a_word_of_the_vocabulary_have_no_topic() -> None:
     texts, labels = planted(40)
-    bag, settings = count_words(texts, LOOSE), lda()
+    bag, settings = bag_of(texts), lda()
     topics = fit_topics(bag, settings)
     empty = scipy.sparse.csr_matrix((30, len(bag.vocabulary)), dtype=np.int32)
     more = Bag(bag.vocabulary, scipy.sparse.vstack([bag.counts, empty]).tocsr())
@@ -125,14 +129,14 @@ def test_documents_without_a_word_of_the_vocabulary_have_no_topic() -> None:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_both_backends_have_priors_of_one_over_the_topics(backend) -> None:
-    bag = count_words(planted(40)[0], LOOSE)
+    bag = bag_of(planted(40)[0])
     topics = fit_topics(bag, lda(backend=backend, topics=4, passes=1))
     assert topics.alpha == pytest.approx(np.full(4, 0.25))
     assert topics.eta == pytest.approx(np.full(20, 0.25))
 
 
 def test_a_gibbs_sample_gives_each_word_of_the_corpus_a_topic_and_keeps_its_priors() -> None:
-    bag = count_words(planted(40)[0], LOOSE)
+    bag = bag_of(planted(40)[0])
     topics = fit_topics(bag, lda(backend="tomotopy", topics=3, sweeps=12))
     assigned = topics.dirichlet - topics.eta
     assert assigned == pytest.approx(np.rint(assigned), abs=1e-9)
@@ -141,12 +145,12 @@ def test_a_gibbs_sample_gives_each_word_of_the_corpus_a_topic_and_keeps_its_prio
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="instruction sets of x86-64")
 def test_the_sampler_runs_on_instructions_that_every_processor_has() -> None:
-    fit_topics(count_words(planted(40)[0], LOOSE), lda(backend="tomotopy", sweeps=1))
+    fit_topics(bag_of(planted(40)[0]), lda(backend="tomotopy", sweeps=1))
     assert sys.modules["tomotopy"].isa == "sse2"
 
 
 def test_what_cannot_be_fitted_is_said_in_one_line() -> None:
-    bag = count_words(planted(40)[0], LOOSE)
+    bag = bag_of(planted(40)[0])
     with pytest.raises(OnelayerError, match="tf-idf needs gensim"):
         fit_topics(bag, lda(backend="tomotopy"), "tf-idf")
 
@@ -159,7 +163,7 @@ def test_progress_counts_the_documents_of_all_passes() -> None:
             seen.append(unit)
             yield item
 
-    fit_topics(count_words(planted(40)[0], LOOSE), lda(), progress=progress)
+    fit_topics(bag_of(planted(40)[0]), lda(), progress=progress)
     assert seen == ["doc"] * 120
 
 
@@ -183,7 +187,7 @@ def test_halves_share_no_article_and_leave_none_out() -> None:
 
 def test_the_commonest_human_topic_of_a_topic_is_named() -> None:
     texts, labels = planted()
-    bag, settings = count_words(texts, LOOSE), lda()
+    bag, settings = bag_of(texts), lda()
     mixed = ["x" if label == "0" and place % 4 else label for place, label in enumerate(labels)]
     _, words = measure_quality(bag, fit_topics(bag, settings), mixed, settings, 5)
     named = words.set_index("label")["label_share"]
@@ -212,7 +216,7 @@ def test_each_half_has_a_topic_model_of_its_own_seed(monkeypatch) -> None:
         return fit_topics(half, settings)
 
     monkeypatch.setattr("onelayer.text.topics.quality.fit_topics", fit)
-    held_out_coherence(count_words(planted(40)[0], LOOSE), lda(), [3, 5], 5)
+    held_out_coherence(bag_of(planted(40)[0]), lda(), [3, 5], 5)
     assert seeds == [3, 5]
 
 

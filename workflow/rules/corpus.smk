@@ -3,11 +3,12 @@ import re
 
 from onelayer.settings.hub import HubDataset
 
+pattern = lambda names: "|".join(map(re.escape, names)) or "(?!)"  # of a wildcard
 on_hub = [n for n, c in settings.corpora.items() if isinstance(c.source, HubDataset)]
 
 
 wildcard_constraints:
-    corpus="|".join(map(re.escape, settings.corpora)),
+    corpus=pattern(settings.corpora),
 
 
 # What is fetched hangs on its pins alone: no edited module or new library fetches it again.
@@ -18,8 +19,6 @@ rule fetch_corpus:
         "results/logs/fetch_corpus/{corpus}.log",
     priority: 3
     localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
     params:
         settings=lambda w: dump(settings.corpora[w.corpus].source),
         downloads=True,
@@ -39,10 +38,8 @@ rule parse_articles:
     benchmark:
         "results/benchmarks/parse_articles/{corpus}.tsv"
     wildcard_constraints:
-        corpus="|".join(re.escape(n) for n in settings.corpora if n not in on_hub) or "(?!)",
+        corpus=pattern(n for n in settings.corpora if n not in on_hub),
     priority: 3
-    conda:
-        "../../envs/onelayer.yaml"
     resources:
         mem_mb=lambda w, attempt: 1000 * attempt,
         runtime=lambda w, attempt: 60 * attempt,
@@ -61,7 +58,7 @@ use rule parse_articles as fetch_dataset with:
     input:
         [],
     wildcard_constraints:
-        corpus="|".join(map(re.escape, on_hub)) or "(?!)",
+        corpus=pattern(on_hub),
     localrule: True
     params:
         settings=lambda w: dump(settings.corpora[w.corpus]),

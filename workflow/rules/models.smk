@@ -1,5 +1,4 @@
 # Checkpoints: fetched, copied, pretrained here or randomly initialised; always four files in a folder.
-import re
 import sys
 
 draws = sorted({seed for m in settings.models.values() if m.source == "random" for seed in m.seeds})
@@ -8,7 +7,6 @@ encoded = f"results/pretraining/{settings.pretraining.corpus}"
 topics = f"results/topics/{settings.pretraining.corpus}"
 training_of = lambda m, seed: settings.pretraining.training(m.family, int(seed), m.tokens)
 local = {n: Path(m.local.path) for n, m in settings.models.items() if m.source == "local"}
-pattern = lambda names: "|".join(map(re.escape, names)) or "(?!)"
 from_ = lambda *sources: pattern(n for n, m in settings.models.items() if m.source in sources)
 new = [name for name in local if not os.path.exists(f"results/models/{name}/config.json")]
 
@@ -41,8 +39,6 @@ rule fetch_model:
         "results/logs/fetch_model/{fetched}.log",
     priority: 4
     localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
     resources:
         mem_mb=2500,
         runtime=60,
@@ -68,8 +64,6 @@ rule init_random_model:
     benchmark:
         "results/benchmarks/init_random_model/{drawn}.tsv"
     priority: 3
-    conda:
-        "../../envs/onelayer.yaml"
     resources:
         mem_mb=lambda w, attempt: 2000 * attempt,
         runtime=lambda w, attempt: 10 * attempt,
@@ -94,8 +88,6 @@ rule encode_articles:
     benchmark:
         "results/benchmarks/encode_articles.tsv"
     priority: 2
-    conda:
-        "../../envs/onelayer.yaml"
     resources:
         mem_mb=lambda w, attempt: 2000 * attempt,
         runtime=lambda w, attempt: 30 * attempt,
@@ -122,8 +114,6 @@ rule mix_articles:
     benchmark:
         "results/benchmarks/mix_articles/{mixed}.tsv"
     priority: 2
-    conda:
-        "../../envs/onelayer.yaml"
     resources:
         mem_mb=lambda w, attempt: 1500 * attempt,
         runtime=lambda w, attempt: 10 * attempt,
@@ -153,8 +143,6 @@ rule pretrain_model:
     benchmark:
         "results/benchmarks/pretrain_model/{pretrained}-{seed}.tsv"
     priority: 2
-    conda:
-        "../../envs/onelayer.yaml"
     threads: settings.pretraining.threads
     resources:
         mem_mb=lambda w, attempt: 3000 * attempt,

@@ -18,8 +18,6 @@ rule count_words:
     benchmark:
         "results/benchmarks/count_words/{corpus}.tsv"
     priority: 3
-    conda:
-        "../../envs/onelayer.yaml"
     resources:
         mem_mb=lambda w, attempt: 1000 * attempt,
         runtime=lambda w, attempt: 60 * attempt,
@@ -51,8 +49,6 @@ rule fit_lda:
     benchmark:
         "results/benchmarks/fit_lda/{corpus}.tsv"
     priority: 3
-    conda:
-        "../../envs/onelayer.yaml"
     resources:
         mem_mb=lambda w, attempt: 1500 * attempt,
         runtime=lambda w, attempt: 60 * len(ways) * attempt,
@@ -93,8 +89,6 @@ rule filter_ambiguous_words:
         "results/logs/filter_ambiguous_words/{corpus}.log",
     priority: 3
     localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
     params:
         settings=dump(settings.topics.ambiguity),
         code=code("filter_ambiguous_words"),
@@ -115,8 +109,6 @@ rule show_topics:
         "results/logs/show_topics.log",
     benchmark:
         "results/benchmarks/show_topics.tsv"
-    conda:
-        "../../envs/onelayer.yaml"
     resources:
         mem_mb=lambda w, attempt: 1500 * attempt,
         runtime=lambda w, attempt: 60 * attempt,

@@ -52,7 +52,7 @@ class HubDataset(Commit):
     dataset: RepositoryName  # owner and name: wikimedia/wikipedia
     config: str | None = None  # which configuration: 20231101.en; null where there is one only
     split: str = "train"
-    files: list[str] = []  # only files of the split that fit a pattern (*, ?); none: all of them
+    files: list[str] = ["*"]  # only files of the split that fit a pattern (*, ?)
 
     @property
     def repository(self) -> HubRepository:

@@ -56,10 +56,6 @@ class Threshold(Block):
         """The published threshold that stands beside this one."""
         return self.beside or self.fraction
 
-    def words_kept(self, vocabulary: int) -> int:
-        """Words kept per topic, of a vocabulary of so many words; may be 0 for a fraction."""
-        return self.count or int(self.fraction * vocabulary)
-
 
 class AmbiguitySettings(Block):
     """Li, Li & Risteski (2023), 'Ambiguity filtering'; thresholds stand tightest first."""

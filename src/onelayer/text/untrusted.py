@@ -16,9 +16,9 @@ _OPENED = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.open}
 
 
 def check_size(path: Path, named: object) -> None:
-    """Refuse a file of `LARGEST` that is larger than any model's; the error calls it `named`."""
-    most, size = LARGEST[path.name], path.stat().st_size if path.is_file() else 0
-    if size > most:
+    """Refuse a checkpoint's file that is larger than any model's; the error calls it `named`."""
+    most = LARGEST.get(path.name, ALWAYS_TAKEN)
+    if (size := path.stat().st_size) > most:
         raise OnelayerError(f"{named}: {size} bytes; at most {most} are read")
 
 

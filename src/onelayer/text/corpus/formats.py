@@ -67,15 +67,15 @@ def _articles_of_rows(number: int, path: Path, settings: ParseSettings) -> Itera
     seen, place = {}, -1
     for place, row in enumerate(ROWS[settings.format](path, names.values(), needed)):
         seen |= dict.fromkeys(row)
-        values = {}
+        values = []
         for column, name in names.items():
             try:
-                values[column] = _as_text(column, row.get(name), name in row)
+                values.append(_as_text(column, row.get(name), name in row))
             except ValueError as error:
                 raise OnelayerError(f"{path}: row {place}: column {name} holds {error}") from None
-        article_id = f"{number}-{place}" if values["id"] is None else values["id"]
-        text = (values["text"] or "").removeprefix("\ufeff")  # as `lines` removes it
-        yield article_id, values["title"] or "", text, values["label"] or None
+        article_id, title, text, label = values
+        text = (text or "").removeprefix("\ufeff")  # as `lines` removes it
+        yield article_id or f"{number}-{place}", title or "", text, label or None
     if place < 0:
         raise OnelayerError(f"{path}: not a whole {settings.format} file (it has no rows)")
     check_columns(path, seen, needed)

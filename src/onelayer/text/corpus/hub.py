@@ -8,14 +8,14 @@ import fnmatch
 import json
 import tempfile
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import datasets
 from huggingface_hub.repocard import metadata_load
 
 from onelayer.errors import OnelayerError
-from onelayer.settings.block import nearest, shown
+from onelayer.settings.block import shown
 from onelayer.settings.hub import HubDataset
 from onelayer.text.fetch import Repository
 
@@ -42,35 +42,22 @@ def split_files(repository: Repository, wanted: HubDataset) -> list[str]:
                 repository.fetch(CARD, card)
                 if "://" in json.dumps((metadata_load(card) or {}).get("configs"), default=str):
                     raise ValueError("its card names files outside of it")
-            names = datasets.get_dataset_config_names(str(folder))
-            config = wanted.config or datasets.get_dataset_default_config_name(str(folder))
-            if not config:
-                raise ValueError(f"give its config; it has {_listed(names)}")
-            _check_name("config", config, names)
             cache = str(Path(scratch, "cache"))
-            builder = datasets.load_dataset_builder(str(folder), config, cache_dir=cache)
+            builder = datasets.load_dataset_builder(str(folder), wanted.config, cache_dir=cache)
             splits = {str(split): paths for split, paths in builder.config.data_files.items()}
-            _check_name("split", wanted.split, splits)
+            if wanted.split not in splits:
+                raise ValueError(f"no split {shown(wanted.split)}; it has {', '.join(splits)}")
             files = [str(Path(path).relative_to(folder)) for path in splits[wanted.split]]
         except OnelayerError:
             raise
         except Exception as error:  # of many kinds, of YAML and what a card asks for
-            reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+            reason = textwrap.shorten(str(error), 1000, placeholder=" ...") or type(error).__name__
             raise OnelayerError(f"{repository}: cannot tell its files: {reason}") from None
-    patterns = wanted.files or ["*"]
-    if kept := [name for name in files if any(fnmatch.fnmatchcase(name, p) for p in patterns)]:
+    if kept := [name for name in files if any(fnmatch.fnmatchcase(name, p) for p in wanted.files)]:
         return kept
-    problem = f"no file of split {wanted.split} fits {', '.join(patterns)}"
-    raise OnelayerError(f"{repository}: {problem}; it has {_listed(files)}")
-
-
-def _check_name(kind: str, name: str, names: Iterable[str]) -> None:
-    if name not in names:
-        raise ValueError(f"no {kind} '{name}'{nearest(name, names)}; it has {_listed(names)}")
-
-
-def _listed(names: Iterable[str]) -> str:
-    return textwrap.shorten(", ".join(names), 1000, placeholder=" ...")
+    problem = f"no file of split {wanted.split} fits {', '.join(wanted.files)}"
+    found = textwrap.shorten(", ".join(files), 1000, placeholder=" ...")
+    raise OnelayerError(f"{repository}: {problem}; it has {found}")
 
 
 def downloaded(wanted: HubDataset, folder: Path) -> Iterator[Path]:

@@ -26,7 +26,7 @@ from onelayer.seeds import stable_seed
 from onelayer.settings.block import shown
 from onelayer.settings.hub import leads_out
 from onelayer.text.models.tokenizer import check_pieces, existing_folder, load_tokenizer
-from onelayer.text.untrusted import LARGEST, check_growth
+from onelayer.text.untrusted import check_growth, check_size
 
 log = logging.getLogger("onelayer")
 
@@ -45,12 +45,11 @@ MOST_TRIED = 3 * 10**8  # of more none are made; the model is tried without valu
 FULL_TEXT = 1000  # tokens; attention in sparse blocks of 64 shows itself
 
 
-def read_json(path: Path, source: object = None) -> dict:
+def read_json(path: Path, source: object) -> dict:
     """The object in a checkpoint's JSON file, if it is bounded and asks for no remote code."""
-    named = f"{path.name} of {source}" if source else path
+    named = f"{path.name} of {source}"
     try:
-        if (size := path.stat().st_size) > (most := LARGEST.get(path.name, 1 << 26)):
-            raise OnelayerError(f"{named}: {size} bytes; at most {most} are read")
+        check_size(path, named)
         values = dict(json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         raise OnelayerError(f"{named}: there is no such file") from None
@@ -115,8 +114,8 @@ def load_checkpoint(
     another shape than the configuration says, or not finite.
     """
     folder = existing_folder(folder)
-    config = read_config(folder, source)
     source = source or f"folder {folder}"
+    config = read_config(folder, source)
     held = sum(path.stat().st_size for path in weight_files(folder, source))
     if (weights := without_memory(config, source).num_parameters()) > held + SPARE_WEIGHTS:
         found = f"config.json describes {weights} weights; files of weights: {held} bytes"
@@ -139,10 +138,9 @@ def load_checkpoint(
     return model.eval().to(device)
 
 
-def read_config(folder: Path, source: object = None) -> PreTrainedConfig:
+def read_config(folder: Path, source: object) -> PreTrainedConfig:
     """A checkpoint's `config.json`; unknown models, remote code, unbounded numbers are refused."""
-    values = read_json(folder / "config.json", source)
-    named = f"config.json of {source}" if source else folder / "config.json"
+    values, named = read_json(folder / "config.json", source), f"config.json of {source}"
     for key, value in values.items():
         if "implementation" in key and "/" in str(value):
             raise OnelayerError(f"{named} asks for remote code ({key}), which is refused")
@@ -169,7 +167,7 @@ def without_memory(config: PreTrainedConfig, source: object) -> PreTrainedModel:
 
 def random_model(source: Path, seed: int, **how: object) -> PreTrainedModel:
     """Initialise a model as transformers does, with a checkpoint's configuration."""
-    config = read_config(source)
+    config = read_config(source, f"folder {source}")
     torch.manual_seed(stable_seed("random checkpoint", seed))
     with readable(source):
         return AutoModel.from_config(config, trust_remote_code=False, **how).eval()
@@ -206,23 +204,22 @@ def longest_text(model: PreTrainedModel) -> float:
 
 def forward(model: PreTrainedModel, ids: list[int]) -> torch.Tensor:
     """Attention weights of one text, [layers, heads, queries, keys] float32; rows sum to 1."""
-    name, layers = type(model).__name__, model.config.num_hidden_layers
+    layers, returned = model.config.num_hidden_layers, f"{type(model).__name__} returned attention"
     with torch.inference_mode():
         text = torch.tensor([ids], device=model.device)
         weights = reader(model)(input_ids=text, output_attentions=True).get("attentions") or ()
     given = [layer for layer in weights if layer is not None]
-    returned = f"{name} returned attention weights"
-    if len(weights) != layers or len(given) != layers:
+    if not len(weights) == len(given) == layers:
         found = f"{len(given)} of {layers} layers; the probe needs a model with eager attention"
-        raise OnelayerError(f"{returned} for {found}")
+        raise OnelayerError(f"{returned} weights for {found}")
     if any(layer.shape[2:] != (len(ids), len(ids)) for layer in given):
         found = f"{list(given[0].shape)} of {len(ids)} tokens; the probe needs one of each to each"
-        raise OnelayerError(f"{returned} {found}")
+        raise OnelayerError(f"{returned} weights {found}")
     stacked = torch.stack([layer[0].float() for layer in given])
     most = max(ROW_SUM_TOLERANCE, torch.finfo(given[0].dtype).eps)
     if not (error := (stacked.sum(dim=-1) - 1).abs().max().item()) <= most:
         found = f"within {error:.2g}; at most {most:.2g} is allowed (is the model in eval mode?)"
-        raise OnelayerError(f"{name}: attention rows sum to 1 {found}")
+        raise OnelayerError(f"{returned} rows that sum to 1 {found}")
     return stacked
 
 
@@ -281,47 +278,26 @@ def readable(source: object) -> Iterator[None]:
         transformers.logging.set_verbosity(verbosity)
 
 
-class Folder:
-    """A folder on this machine with a checkpoint's files, asked as `fetch.Repository` is."""
-
-    def __init__(self, path: str | Path) -> None:
-        self.path = Path(path).expanduser()
-
-    def __str__(self) -> str:
-        return f"folder {self.path}"
-
-    def fetch(self, file: str, target: Path) -> None:
-        """Copy one file; `MissingFileError` if there is none."""
-        if file not in self.files():
-            raise MissingFileError(f"{self} holds no file {file}")
-        shutil.copyfile(self.path / file, target)
-
-    def files(self) -> list[str]:
-        """Names of its files; a link out of it is refused where a checkpoint may need it."""
-        files = sorted(path for path in existing_folder(self.path).iterdir() if path.is_file())
-        for file in files:
-            if file.suffix in (".json", ".safetensors", ".bin") and leads_out(file, self.path):
-                found = f"{file.name} is a link out of it; put the file itself there"
-                raise OnelayerError(f"{self}: {found}")
-        return [file.name for file in files]
-
-
 def gather_checkpoint(source, target: Path) -> None:
-    """Copy a checkpoint as `copy_checkpoint` does, and make its weights one file, float32."""
-    chosen = copy_checkpoint(source, target)
+    """Copy a checkpoint out of a folder or a `Repository`, and make its weights one file, float32.
+
+    A missing `tokenizer_config.json` (BART's repository has none) becomes an empty one.
+    """
+    (target / "tokenizer_config.json").write_text("{}\n", encoding="utf-8")
+    if isinstance(source, Path):
+        for file in (*check_folder(source), *existing_folder(source).glob("*.json")):
+            shutil.copyfile(file, target / file.name)
+        source = f"folder {source}"
+    else:
+        copy_checkpoint(source, target)
     torch.manual_seed(0)  # of a pooler that was published without weights, and is never read
     model = load_checkpoint(target, source=source)
-    if chosen != WEIGHTS:
+    if not (target / WEIGHTS).exists():
         model.save_pretrained(target, max_shard_size="1TB")
 
 
-def copy_checkpoint(source, target: Path) -> str:
-    """Copy a checkpoint's files, each checked before the next; the weights come last.
-
-    `source` is a `Folder` or a `Repository`. A missing `tokenizer_config.json` (BART's repository
-    has none) becomes an empty one. Returns the file of weights, or the index of its shards.
-    """
-    (target / "tokenizer_config.json").write_text("{}\n", encoding="utf-8")
+def copy_checkpoint(source, target: Path) -> None:
+    """Copy a checkpoint out of a `Repository`; each file is checked before the next comes."""
     source.fetch("config.json", target / "config.json")
     with contextlib.suppress(MissingFileError):
         source.fetch("tokenizer_config.json", target / "tokenizer_config.json")
@@ -332,26 +308,29 @@ def copy_checkpoint(source, target: Path) -> str:
             source.fetch(chosen, target / chosen)
             break
     else:
-        return chosen_weights(source.files(), source)  # says what there is instead
+        chosen_weights(source.files(), source)  # says what there is instead
     for name in shards(target / chosen, source):
         if name != chosen:
             source.fetch(name, target / name)
-    return chosen
 
 
-def check_folder(path: str | Path) -> None:
-    """Refuse a folder as `gather_checkpoint` does, but for what is wrong with single weights."""
-    folder = Folder(path)
-    folder.files()
-    _check_small_files(folder.path, folder)
-    weight_files(folder.path, folder)
+def check_folder(path: str | Path) -> list[Path]:
+    """Refuse a folder as `gather_checkpoint` does, but for single weights; its files of weights."""
+    folder = existing_folder(path)
+    source = f"folder {folder}"
+    for file in sorted(folder.iterdir()):  # what somebody packed may hold links out of it
+        if file.suffix in (".json", ".safetensors", ".bin") and leads_out(file, folder):
+            found = f"{file.name} is a link out of it; put the file itself there"
+            raise OnelayerError(f"{source}: {found}")
+    _check_small_files(folder, source)
+    return weight_files(folder, source)
 
 
 def _check_small_files(folder: Path, source: object) -> None:
     check_architecture(folder, source)
     if (tokenizer := folder / "tokenizer_config.json").exists():
         read_json(tokenizer, source)
-    pieces = getattr(read_config(folder), "vocab_size", math.inf)
+    pieces = getattr(read_config(folder, source), "vocab_size", math.inf)
     check_pieces(load_tokenizer(folder, source), pieces, source)
 
 

@@ -37,7 +37,7 @@ def load_tokenizer(folder: str | Path, source: object = None) -> Tokenizer:
     every word: else each would silently read as the inside of another.
     """
     path = existing_folder(folder) / "tokenizer.json"
-    named = f"{path.name} of {source}" if source else path
+    named = f"{path.name} of {source or f'folder {folder}'}"
     if not path.is_file():
         hint = "transformers' AutoTokenizer writes it with save_pretrained"
         raise OnelayerError(f"{named}: there is no such file; {hint}")

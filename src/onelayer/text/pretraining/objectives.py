@@ -287,10 +287,8 @@ class Denoising(Objective):
 
     def losses(self, inputs: Tensors) -> Tensors:
         """`loss`: of the predictable words in spans."""
-        encoder, decoder = self.saved.model.encoder, self.saved.model.decoder
-        read = encoder(input_ids=inputs["ids"]).last_hidden_state
-        how = {"encoder_hidden_states": read, "use_cache": False}
-        written = decoder(input_ids=inputs["written"], **how).last_hidden_state
+        given = {"input_ids": inputs["ids"], "decoder_input_ids": inputs["written"]}
+        written = self.saved.model(**given, use_cache=False).last_hidden_state
         head, bias = self.saved.lm_head, self.saved.final_logits_bias
         return self._predict(lambda states: head(states) + bias, written, inputs)[0]
 
@@ -319,9 +317,9 @@ def _configuration(family: str, pieces: int, size: SizeSettings) -> PreTrainedCo
     d = 128 it makes each layer's output 2.4 times weaker beside what it is added to; averages over
     a text, which sentence order needs, do not rise above it. ALBERT's leaves the gain of d = 768.
     """
-    shape = {"vocab_size": pieces, "attn_implementation": "sdpa"}
+    shape = {"vocab_size": pieces, "max_position_embeddings": size.longest}
     shape |= {"pad_token_id": PAD_ID, "bos_token_id": CLS_ID, "eos_token_id": SEP_ID}
-    shape["max_position_embeddings"] = size.longest
+    shape["attn_implementation"] = "sdpa"
     if family == "bart":
         shape |= {"d_model": size.width, "init_std": 0.02, "dropout": 0.0, "attention_dropout": 0.0}
         shape |= {"decoder_start_token_id": SEP_ID, "forced_eos_token_id": None}

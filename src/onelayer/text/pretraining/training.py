@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn.utils import clip_grad_norm_
 
-from onelayer.ensemble.execution import Execution, to_device
+from onelayer.ensemble.execution import Execution, to_device, under
 from onelayer.errors import OnelayerError
 from onelayer.settings.models import OneTraining
 from onelayer.text.pretraining import text as articles
@@ -67,22 +67,21 @@ def train(
     read = settings.batch_tokens, objective.special, objective.seed
     plan = plan_batches(training_text, settings.tokens, *read)
     done, finite = 0, torch.ones((), dtype=torch.bool, device=device)
-    names, moments = dict(model.named_parameters()), ("step", "exp_avg", "exp_avg_sq")
 
     def state() -> dict[str, Tensor]:  # all that the rest of the training depends on
         _refuse_unless(finite)
-        kept = {f"model/{name}": parameter for name, parameter in names.items()}
-        for name, parameter in names.items():
-            kept |= {f"{key}/{name}": moment for key, moment in adamw.state[parameter].items()}
+        kept = {}
+        for name, parameter in model.named_parameters():
+            of = adamw.state[parameter] | {"weights": parameter}
+            kept |= {f"{name}/{key}": tensor for key, tensor in of.items()}
         return kept
 
     if kept := execution.checkpoint.read():
         saved, done = kept
-        for name, parameter in names.items():
-            parameter.data.copy_(saved[f"model/{name}"])
-            of = {key: saved.get(f"{key}/{name}") for key in moments}
-            if of["step"] is not None:  # else no loss depends on the parameter
-                adamw.state[parameter] = {key: one.to(device) for key, one in of.items()}
+        for name, parameter in model.named_parameters():
+            of = {key: tensor.to(device) for key, tensor in under(name, saved).items()}
+            parameter.data.copy_(of.pop("weights"))
+            adamw.state[parameter] = of
     for batch in execution.progress(plan[done:], unit="batch"):
         adamw.zero_grad()
         _losses(objective, training_text, batch, device)["loss"].backward()

@@ -1,13 +1,10 @@
 """Bag of words of a corpus: which words count as words, and how often each article uses them."""
 
-import itertools
-import tempfile
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 import pandas as pd
@@ -15,7 +12,7 @@ import scipy.sparse
 
 from onelayer.errors import OnelayerError
 from onelayer.settings.topics import WordSettings
-from onelayer.text.corpus.articles import BATCH, words
+from onelayer.text.corpus.articles import words
 
 
 @dataclass(frozen=True)
@@ -28,65 +25,47 @@ class Bag:
 
 
 def count_words(
-    texts: Iterable[str],
+    texts: Callable[[], Iterable[str]],
     settings: WordSettings,
     known: Callable[[str], bool] = lambda word: True,
-    scratch: Path | None = None,
 ) -> Bag:
-    """Count the words that a topic model should see; texts are read once.
+    """Count the words that a topic model should see, in texts that are read twice.
 
-    They are words as `WordSettings` says, no stop words (gensim's list), and `known` (to every
-    tokenizer as one piece); an OnelayerError says where none is left. Until all are counted they
-    wait in a file in `scratch`: memory grows with the words that are kept alone.
+    `texts()` gives them, from the first on. The words are as `WordSettings` says, no stop words
+    (gensim's list), and `known` (to every tokenizer as one piece); an OnelayerError says where none
+    is left. Memory grows with the counts of the words that are kept alone.
     """
     # All of gensim comes with it, which takes longer to load than many a corpus to count.
     from gensim.parsing.preprocessing import STOPWORDS
 
-    ids: dict[str, int] = {}
-    texts, lengths = iter(texts), []
-    with tempfile.TemporaryFile(dir=scratch) as waiting:
-        while batch := list(itertools.islice(texts, BATCH)):
-            pairs = array("i")  # a word, how often; document after document
-            for text in batch:
-                before = len(pairs)
-                for word, count in Counter(words(text)).items():
-                    if len(word) >= settings.min_letters:
-                        pairs.extend((ids.setdefault(word, len(ids)), count))
-                lengths.append((len(pairs) - before) // 2)
-            pairs.tofile(waiting)
-        documents, occurrences = np.zeros((2, len(ids)), np.int64)
-        for pairs, _ in _batches(waiting, lengths):
-            documents += np.bincount(pairs[:, 0], minlength=len(ids))
-            occurrences += np.bincount(pairs[:, 0], pairs[:, 1], len(ids)).astype(np.int64)
-        used_by = dict(zip(ids, documents.tolist(), strict=True))
-        articles, least = len(lengths), settings.min_documents
-        most = settings.max_document_share * articles
-        fitting = [w for w, n in used_by.items() if least <= n <= most and w not in STOPWORDS]
-        chosen = [word for word in fitting if known(word)]
-        if not chosen:
-            problem = f"has {settings.min_letters} letters and is in {least} to {most:g} articles"
-            problem = "is one piece in every tokenizer (`single_piece_in`)" if fitting else problem
-            raise OnelayerError(f"topics.words: no word of {articles} articles {problem}")
-        by_use = sorted(chosen, key=lambda word: (-used_by[word], word))
-        chosen = sorted(by_use[: settings.max_words])
-        columns = [ids[word] for word in chosen]
-        vocabulary = {"documents": documents[columns], "occurrences": occurrences[columns]}
-        parts = []
-        for pairs, of in _batches(waiting, lengths):
-            arrays = pairs[:, 1], pairs[:, 0], np.cumsum([0, *of])
-            part = scipy.sparse.csr_matrix(arrays, shape=(len(of), len(ids)))
-            parts.append(part[:, columns])
-    counts = scipy.sparse.vstack(parts, format="csr")
+    documents, articles = Counter(), 0  # that use a word; in all
+    for text in texts():
+        documents.update(set(words(text)))
+        articles += 1
+    least, most = settings.min_documents, settings.max_document_share * articles
+    fitting = [
+        word
+        for word, used_by in documents.items()
+        if least <= used_by <= most and len(word) >= settings.min_letters and word not in STOPWORDS
+    ]
+    chosen = [word for word in fitting if known(word)]
+    if not chosen:
+        problem = f"has {settings.min_letters} letters and is in {least} to {most:g} articles"
+        problem = "is one piece in every tokenizer (`single_piece_in`)" if fitting else problem
+        raise OnelayerError(f"topics.words: no word of {articles} articles {problem}")
+    by_use = sorted(chosen, key=lambda word: (-documents[word], word))
+    chosen = sorted(by_use[: settings.max_words])
+    column = {word: place for place, word in enumerate(chosen)}
+    columns, counts, starts = array("i"), array("i"), array("q", [0])
+    for text in texts():
+        found = Counter(filter(column.__contains__, words(text)))
+        columns.extend(map(column.get, found))
+        counts.extend(found.values())
+        starts.append(len(columns))
+    counts = scipy.sparse.csr_matrix((counts, columns, starts), (articles, len(chosen)), np.int32)
     counts.sort_indices()
-    return Bag(pd.DataFrame({"word": chosen} | vocabulary), counts)
-
-
-def _batches(waiting: BinaryIO, lengths: list[int]) -> Iterator[tuple[np.ndarray, list[int]]]:
-    # Pairs of word and count, [n, 2], of some documents at once, and how many each has.
-    waiting.seek(0)
-    for first in range(0, len(lengths), BATCH):
-        of = lengths[first : first + BATCH]
-        yield np.fromfile(waiting, np.int32, 2 * sum(of)).reshape(-1, 2), of
+    vocabulary = {"word": chosen, "documents": [documents[word] for word in chosen]}
+    return Bag(pd.DataFrame(vocabulary | {"occurrences": counts.sum(axis=0, dtype=int).A1}), counts)
 
 
 def write_bag(bag: Bag, vocabulary: Path, counts: Path) -> None:

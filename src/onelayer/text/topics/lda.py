@@ -6,7 +6,7 @@
 import logging
 import os
 import platform
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise, product
 from pathlib import Path
@@ -17,6 +17,7 @@ import safetensors.numpy
 import scipy.sparse
 
 from onelayer.errors import OnelayerError
+from onelayer.job import silent
 from onelayer.seeds import generator
 from onelayer.settings.topics import AmbiguitySettings, LdaSettings, Weights
 from onelayer.text.topics.bag import Bag
@@ -46,11 +47,6 @@ def write_topics(topics: Topics, path: Path) -> None:
 def read_topics(path: Path) -> Topics:
     """Read what `write_topics` wrote."""
     return Topics(**safetensors.numpy.load_file(path))
-
-
-def silent(items: Iterable, **_: object) -> Iterable:
-    """Progress that nobody sees."""
-    return items
 
 
 def top_words(word_probability: np.ndarray, count: int) -> np.ndarray:
@@ -146,10 +142,9 @@ def _sample_gibbs(counts: scipy.sparse.csr_matrix, settings: LdaSettings, progre
     for _ in progress(range(settings.sweeps), unit="sweep"):
         model.train(1, workers=1, show_progress=False)
     assigned = np.zeros((settings.topics, counts.shape[1]))
-    column = np.array(model.used_vocabs, dtype=int)
-    for topic in range(settings.topics):
-        # float32, and counts plus eta: rounding gives the counts back.
-        assigned[topic, column] = np.rint(model.get_topic_word_dist(topic, normalize=False) - prior)
+    rows = [model.get_topic_word_dist(n, normalize=False) for n in range(settings.topics)]
+    # float32, and counts plus eta: rounding gives the counts back.
+    assigned[:, np.array(model.used_vocabs, dtype=int)] = np.rint(np.array(rows) - prior)
     return Topics(assigned + prior, *(np.full(size, prior) for size in assigned.shape))
 
 
@@ -169,7 +164,7 @@ def filter_ambiguous_words(
     topics, vocabulary = word_probability.shape
     tables = []
     for overlap, threshold in product(settings.overlaps, settings.thresholds):
-        kept = threshold.words_kept(vocabulary)
+        kept = threshold.count or int(threshold.fraction * vocabulary)
         where = f"topics.ambiguity: threshold {threshold.label}, {overlap}"
         if not 1 <= kept <= vocabulary:
             problem = f"keeps {kept} of {vocabulary} words a topic; 1 to {vocabulary} allowed"

@@ -7,10 +7,11 @@ import pandas as pd
 import scipy.sparse
 from sklearn.metrics import normalized_mutual_info_score
 
+from onelayer.job import silent
 from onelayer.seeds import generator
 from onelayer.settings.topics import LdaSettings
 from onelayer.text.topics.bag import Bag
-from onelayer.text.topics.lda import Topics, document_topics, fit_topics, silent, top_words
+from onelayer.text.topics.lda import Topics, document_topics, fit_topics, top_words
 
 TOP_WORDS = 10  # of a topic, in its table and in NPMI
 
