@@ -10,8 +10,6 @@ rule solve_theorem_1:
         "results/logs/solve_theorem_1.log",
     benchmark:
         "results/benchmarks/solve_theorem_1.tsv"
-    conda:
-        "../../envs/onelayer.yaml"
     resources:
         mem_mb=lambda w, attempt: 2000 * attempt,
         runtime=lambda w, attempt: 60 * attempt,
@@ -39,8 +37,6 @@ rule train_decision_lists:
     benchmark:
         "results/benchmarks/train_decision_lists.tsv"
     priority: 1  # the longest of this paper
-    conda:
-        "../../envs/onelayer.yaml"
     threads: settings.decision_lists.threads
     resources:
         mem_mb=lambda w, attempt: 2000 * attempt,
@@ -64,8 +60,6 @@ rule show_theorem_1:
     log:
         "results/logs/show_theorem_1.log",
     localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
     params:
         code=code("show_theorem_1"),
         caption="W only: time to perfect classification of the exact flow beside Theorem 1's bound.",
@@ -89,8 +83,6 @@ rule show_decision_list_attention:
     log:
         "results/logs/show_decision_list_attention.log",
     localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
     params:
         code=code("show_decision_list_attention"),
         caption="W only: loss and accuracy over time of exact reduced flow, full flow and SGD on fresh sequences; the learned scores in list order, and the staircase in which they are learned.",
@@ -109,8 +101,6 @@ rule show_decision_list_value:
     log:
         "results/logs/show_decision_list_value.log",
     localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
     params:
         code=code("show_decision_list_value"),
         caption="V trained alone under uniform attention (W = 0): it finds the permutation and leaves the task unsolved.",
@@ -131,8 +121,6 @@ rule show_decision_list_joint:
     log:
         "results/logs/show_decision_list_joint.log",
     localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
     params:
         code=code("show_decision_list_joint"),
         caption="W and V trained together: steps to perfect classification against the noise on V = cP, and accuracy from small random starts.",

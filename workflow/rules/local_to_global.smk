@@ -15,8 +15,6 @@ rule simulate_flow:
         "results/logs/simulate_flow.log",
     benchmark:
         "results/benchmarks/simulate_flow.tsv"
-    conda:
-        "../../envs/onelayer.yaml"
     resources:
         mem_mb=lambda w, attempt: 900 * attempt,
         runtime=lambda w, attempt: 10 * attempt,
@@ -41,8 +39,6 @@ rule show_flow:
     log:
         "results/logs/show_flow.log",
     localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
     params:
         settings=dump(l2g.flow),
         caption="Gradient flow of the canonical model, for p + q below and above 1: of (e, w) along contours of the energy E, its simulated basins (Fig. 1 of the paper), and trajectories on the loss; with the attention scalar, (e, w, a), from starts wide around the origin (Fig. 2) and near it (Fig. 5).",
@@ -62,8 +58,6 @@ rule train_transformers:
     benchmark:
         "results/benchmarks/train_transformers.tsv"
     priority: 1
-    conda:
-        "../../envs/onelayer.yaml"
     threads: l2g.transformer.threads
     resources:
         mem_mb=lambda w, attempt: 1500 * attempt,
@@ -90,8 +84,6 @@ rule show_transformers:
     log:
         "results/logs/show_transformers.log",
     localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
     params:
         published=repository_file("reference/local_to_global_rank_one.csv"),
         settings=dump(l2g.transformer),
@@ -110,8 +102,6 @@ rule train_trapped:
         "results/logs/train_trapped.log",
     benchmark:
         "results/benchmarks/train_trapped.tsv"
-    conda:
-        "../../envs/onelayer.yaml"
     threads: l2g.trap.threads
     resources:
         mem_mb=lambda w, attempt: 1200 * attempt,
@@ -135,8 +125,6 @@ rule show_trap:
     log:
         "results/logs/show_trap.log",
     localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
     params:
         settings=dump(l2g.trap),
         caption="The loss, and the least curvature at the unigram model along trainings of the whole transformer, on chains with p + q > 1.",

@@ -18,8 +18,6 @@ rule probe_model:
     benchmark:
         "results/benchmarks/probe_model/{corpus}/{model}.tsv"
     priority: 3
-    conda:
-        "../../envs/onelayer.yaml"
     threads: settings.probe.attention.threads
     resources:
         mem_mb=lambda w, attempt: 2500 * attempt,
@@ -50,8 +48,6 @@ rule measure_inputs:
         "results/logs/measure_inputs/{corpus}/{model}.log",
     benchmark:
         "results/benchmarks/measure_inputs/{corpus}/{model}.tsv"
-    conda:
-        "../../envs/onelayer.yaml"
     threads: settings.probe.attention.threads
     resources:
         mem_mb=lambda w, attempt: 2500 * attempt,
@@ -88,8 +84,6 @@ rule measure_sensitivity:
     benchmark:
         "results/benchmarks/measure_sensitivity/{corpus}/{model}.tsv"
     priority: 3
-    conda:
-        "../../envs/onelayer.yaml"
     threads: settings.probe.attention.threads
     resources:
         mem_mb=lambda w, attempt: 2500 * attempt,

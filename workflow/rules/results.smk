@@ -27,8 +27,6 @@ rule sums:
     log:
         "results/logs/sums.log",
     localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
     message:
         "Write the sums of weights and tables"
     shell:
@@ -49,8 +47,6 @@ rule scoreboard:
     log:
         "results/logs/scoreboard.log",
     localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
     params:
         claims=CLAIMS,
         settings=dump(settings),

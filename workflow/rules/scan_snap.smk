@@ -15,8 +15,6 @@ rule simulate_scan_snap:
     benchmark:
         "results/benchmarks/simulate_scan_snap.tsv"
     priority: 1
-    conda:
-        "../../envs/onelayer.yaml"
     resources:
         mem_mb=lambda w, attempt: 1500 * attempt,
         runtime=lambda w, attempt: 60 * attempt,
@@ -40,8 +38,6 @@ rule train_text_model:
     benchmark:
         "results/benchmarks/train_text_model/{training}.tsv"
     priority: 1
-    conda:
-        "../../envs/onelayer.yaml"
     threads: language_model.threads
     resources:
         # Logits of all seeds at once grow with the vocabulary.
@@ -66,8 +62,6 @@ rule show_scan:
     log:
         "results/logs/show_scan.log",
     localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
     params:
         settings=dump(scan_snap),
         code=code("show_scan"),
@@ -86,8 +80,6 @@ rule show_entropy_sweep:
     log:
         "results/logs/show_entropy_sweep.log",
     localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
     params:
         settings=dump(scan_snap),
         published=repository_file("reference/scan_snap_figure6.csv"),
@@ -107,8 +99,6 @@ rule show_phase_transition:
     log:
         "results/logs/show_phase_transition.log",
     localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
     params:
         settings=dump(scan_snap),
         code=code("show_phase_transition"),
@@ -131,8 +121,6 @@ rule show_text:
     log:
         "results/logs/show_text.log",
     localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
     params:
         settings=dump(scan_snap),
         code=code("show_text"),

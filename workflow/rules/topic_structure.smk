@@ -15,8 +15,6 @@ rule show_wikipedia:
         "results/logs/show_wikipedia.log",
     priority: 3
     localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
     params:
         published=repository_file("reference/topic_structure_wikipedia.csv"),
         models={name: dump(settings.models[name]) for name in wikipedia.models},
@@ -45,8 +43,6 @@ rule show_models:
     log:
         "results/logs/show_models.log",
     localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
     params:
         settings={name: settings.models[name].source for name in wikipedia.models},
         code=code("show_models"),
@@ -70,8 +66,6 @@ rule show_inputs:
     log:
         "results/logs/show_inputs.log",
     localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
     params:
         kept=repository_file("reference/topic_structure_inputs.csv"),
         models={name: dump(settings.models[name]) for name in wikipedia.inputs.models},
@@ -97,8 +91,6 @@ rule show_sensitivity:
         "results/logs/show_sensitivity.log",
     priority: 3
     localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
     params:
         models=sensitivity.models,
         ways=[
@@ -133,8 +125,6 @@ rule read_attention:
         "results/logs/read_attention.log",
     benchmark:
         "results/benchmarks/read_attention.tsv"
-    conda:
-        "../../envs/onelayer.yaml"
     threads: settings.probe.attention.threads
     resources:
         mem_mb=2000,

@@ -16,8 +16,6 @@ rule solve_topic_theory:
         "results/logs/solve_topic_theory.log",
     benchmark:
         "results/benchmarks/solve_topic_theory.tsv"
-    conda:
-        "../../envs/onelayer.yaml"
     threads: synthetic.threads
     resources:
         mem_mb=lambda w, attempt: 1500 * attempt,
@@ -41,8 +39,6 @@ rule train_topic_attention:
     benchmark:
         "results/benchmarks/train_topic_attention/{variant}.tsv"
     priority: 1
-    conda:
-        "../../envs/onelayer.yaml"
     threads: synthetic.threads
     resources:
         mem_mb=lambda w, attempt: 1500 * attempt,
@@ -66,8 +62,6 @@ rule train_two_stages:
     benchmark:
         "results/benchmarks/train_two_stages.tsv"
     priority: 1
-    conda:
-        "../../envs/onelayer.yaml"
     threads: synthetic.threads
     resources:
         mem_mb=lambda w, attempt: 1500 * attempt,
@@ -93,8 +87,6 @@ rule show_topic_gaps:
     log:
         "results/logs/show_topic_gaps.log",
     localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
     params:
         settings=dict(model=dump(synthetic.model), tau=synthetic.theory.tau),
         code=code("show_topic_gaps"),
@@ -114,8 +106,6 @@ rule show_optimal_attention:
     log:
         "results/logs/show_optimal_attention.log",
     localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
     params:
         code=code("show_optimal_attention"),
         caption="The optimal ratio of attention to the same topic over that to others.",
@@ -135,8 +125,6 @@ rule show_attention_by_optimizer:
     log:
         "results/logs/show_attention_by_optimizer.log",
     localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
     params:
         published=repository_file("reference/topic_structure_attention.csv"),
         settings=dump(synthetic.attention, v=synthetic.model.v),
@@ -157,8 +145,6 @@ rule show_two_stages:
     log:
         "results/logs/show_two_stages.log",
     localrule: True
-    conda:
-        "../../envs/onelayer.yaml"
     params:
         published=repository_file("reference/topic_structure_stages.csv"),
         settings=dump(synthetic.two_stages),
