@@ -8,11 +8,11 @@ from matplotlib.colors import LogNorm
 from scipy.special import softmax
 
 from onelayer.evidence.figures import DIVERGING, MIDDLE, SEQUENTIAL, plt
-from onelayer.evidence.tables import tidy
+from onelayer.evidence.tables import by_row, tidy
 from onelayer.job import job
 from onelayer.settings.topic_structure_synthetic import AttentionTableSettings
 from onelayer.topic_structure.synthetic.data import PAIR_CLASSES, SPECIAL
-from onelayer.topic_structure.synthetic.summary import over_runs, readable
+from onelayer.topic_structure.synthetic.summary import over_runs
 
 KEYS = ["variant", "accounting", "optimizer", "learning_rate", "budget", "until"]
 RATIO = "topic_to_different_ratio"
@@ -59,7 +59,7 @@ def attention_rows(
 
 def for_readers(table: pd.DataFrame) -> pd.DataFrame:
     """The published table's shape: a row per training; of each quantity ours and the paper's."""
-    texts = readable(table).set_index(KEYS)
+    texts = by_row(table).set_index(KEYS)
     shown = pd.DataFrame(index=texts.index.unique())
     for quantity in (*PAIR_CLASSES, RATIO):
         part = texts[texts["quantity"] == quantity]

@@ -5,10 +5,10 @@ import pandas as pd
 from scipy.stats import ttest_ind_from_stats
 
 from onelayer.evidence.figures import MARKERS, PALETTE, despine, plt
-from onelayer.evidence.tables import tidy
+from onelayer.evidence.tables import side_by_side, tidy
 from onelayer.job import job
 from onelayer.scan_snap import measures
-from onelayer.scan_snap.measures import INITIAL_ENTROPY, SETTINGS, wide
+from onelayer.scan_snap.measures import INITIAL_ENTROPY, SETTINGS
 
 PUBLISHED_RUNS = 10  # seeds behind a published mean and standard deviation
 NOTES = [
@@ -63,7 +63,8 @@ def shown(rows: pd.DataFrame) -> pd.DataFrame:
     at = ", lr_Z = " + rates["lr_Z"] + ", lr_Y/lr_Z = " + rates["lr_Y_multiplier"]
     quantity = rows["quantity"] + at.where(rows["lr_Z"].notna(), "")
     sizes = rows["num_last"].map("query tokens: {:g}".format, na_action="ignore")
-    return wide(quantity, sizes.fillna("all together"), rows)
+    rows = rows.assign(quantity=quantity, of=sizes.fillna("all together"))
+    return side_by_side(rows, ["quantity"], "of")
 
 
 def draw(cells: pd.DataFrame) -> plt.Figure:

@@ -7,8 +7,7 @@ from safetensors.numpy import load_file
 from onelayer.evidence.intervals import share
 from onelayer.evidence.tables import tidy
 from onelayer.job import job
-from onelayer.local_to_global import basins, canonical, drawing, simulation
-from onelayer.local_to_global.layout import by_chain
+from onelayer.local_to_global import basins, canonical, drawing, outcomes, simulation
 from onelayer.settings.local_to_global import Chain, FlowSettings
 
 PLANE = "(e, w)"  # the canonical model
@@ -139,10 +138,11 @@ with job(snakemake) as step:
     settings = FlowSettings(**snakemake.params.settings)
     maps, paths = (load_file(snakemake.input[name]) for name in ("maps", "paths"))
     table = critical_points(pd.read_parquet(snakemake.input.neighbours))
-    title, shown = "Critical points of the loss", by_chain(table, ["model", "point"])
+    title, shown = "Critical points of the loss", outcomes.by_chain(table, ["model", "point"])
     step.save_table(table, "critical_points", title=title, shown=shown, notes=POINT_NOTES)
     table = ends_table(settings, maps["theta"], pd.read_parquet(snakemake.input.gaussian))
-    shown = by_chain(table[~table["quantity"].isin([*ERRORS, "local_share"])], ["model", "start"])
+    decides = ~table["quantity"].isin([*ERRORS, "local_share"])
+    shown = outcomes.by_chain(table[decides], ["model", "start"])
     title = "Where the gradient flow ends"
     step.save_table(table, "basins", title=title, shown=shown, notes=BASIN_NOTES)
     step.save_figure(drawing.gradient_flow(settings, maps["theta"]), "gradient_flow")

@@ -9,7 +9,7 @@ from onelayer.evidence.figures import COLUMN, MARKERS, PALETTE, despine, plt
 from onelayer.evidence.tables import tidy
 from onelayer.job import job
 from onelayer.topic_structure.synthetic import optima
-from onelayer.topic_structure.synthetic.summary import extreme, over_runs, readable
+from onelayer.topic_structure.synthetic.summary import extreme, over_runs
 
 KEYS = ["documents", "T", "tau"]
 POINT = ["T", "tau"]
@@ -83,5 +83,5 @@ with job(snakemake) as step:
     ratios = pd.read_parquet(snakemake.input.ratios)
     table = tidy(list(ratio_rows(ratios)), KEYS)
     title = "Topic structure, synthetic: optimal attention of stage 2 against tau and T"
-    step.save_table(table, title=title, shown=readable(table), notes=NOTES)
+    step.save_table(table, title=title, notes=NOTES)
     step.save_figure(draw_ratios(ratios))

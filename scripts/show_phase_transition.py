@@ -8,9 +8,9 @@ T(lr_Y / s, lr_Z / s) = s T(lr_Y, lr_Z), so that the two exponents of T add up t
 import pandas as pd
 
 from onelayer.evidence.figures import MARKERS, PALETTE, SEQUENTIAL, despine, plt
-from onelayer.evidence.tables import tidy
+from onelayer.evidence.tables import side_by_side, tidy
 from onelayer.job import job
-from onelayer.scan_snap.measures import over_runs, transition_exponents, transition_times, wide
+from onelayer.scan_snap.measures import over_runs, transition_exponents, transition_times
 
 NOTES = [
     "Time of the transition: the iteration at which attention c moves fastest. Exponents: slopes "
@@ -81,5 +81,6 @@ with job(snakemake) as step:
     title = "Scan and Snap: time of the phase transition by learning rates"
     some = rows[rows["quantity"] != "transition_time"]
     rates = some["slower"].map("rates / {:g}".format).replace("rates / 1", "the figure's rates")
-    step.save_table(rows, title=title, shown=wide(some["quantity"], rates, some), notes=NOTES)
+    shown = side_by_side(some.assign(rates=rates), ["quantity"], "rates")
+    step.save_table(rows, title=title, shown=shown, notes=NOTES)
     step.save_figure(draw(rows))

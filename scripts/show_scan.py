@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from onelayer.evidence.figures import PALETTE, SEQUENTIAL, despine, plt
-from onelayer.evidence.tables import tidy
+from onelayer.evidence.tables import side_by_side, tidy
 from onelayer.job import job
 from onelayer.scan_snap import measures
 from onelayer.scan_snap.data import COMMON, DISTINCT, SLOTS
@@ -121,7 +121,7 @@ with job(snakemake) as step:
     rows = table(simulated, iterations)
     title = "Scan and Snap: attention of one sequence class over training"
     decoder = rows["simulation"] + rows["lr_Y_multiplier"].map(", lr_Y/lr_Z = {:.15g}".format)
-    shown = measures.wide(rows["quantity"], decoder, rows)
+    shown = side_by_side(rows.assign(decoder=decoder), ["quantity"], "decoder")
     end = f"The end is that of the figure, iteration {iterations['scan']} of 'scan', "
     end += f"{iterations['rest']} of the others: changes and gains are from the start to there."
     step.save_table(rows, title=title, shown=shown, notes=[end, *NOTES])

@@ -7,9 +7,9 @@ import pandas as pd
 from matplotlib.colors import PowerNorm
 
 from onelayer.evidence.figures import PALETTE, SEQUENTIAL, despine, plain, plt
-from onelayer.evidence.tables import tidy
+from onelayer.evidence.tables import side_by_side, tidy
 from onelayer.job import job
-from onelayer.scan_snap.measures import over_runs, wide
+from onelayer.scan_snap.measures import over_runs
 from onelayer.settings.scan_snap import LanguageModelSettings
 
 NOTES = [
@@ -115,6 +115,8 @@ with job(snakemake) as step:
     title = "Scan and Snap: attention on real text"
     trained = rows["training"] + " on " + rows["corpus"]
     quantity = rows["quantity"] + (", " + rows["tokens"]).where(rows["tokens"] != "", "")
-    step.save_table(rows, title=title, shown=wide(quantity, trained, rows), notes=NOTES)
+    shown = rows.assign(quantity=quantity, trained=trained)
+    shown = side_by_side(shown, ["quantity"], "trained")
+    step.save_table(rows, title=title, shown=shown, notes=NOTES)
     named = [f"{training.name} ({training.optimizer})" for training in settings.trainings]
     step.save_figure(draw(dict(zip(named, measures, strict=True)), maps, settings.length))

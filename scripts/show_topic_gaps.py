@@ -12,7 +12,7 @@ from onelayer.evidence.tables import tidy
 from onelayer.job import job
 from onelayer.settings.topic_structure_synthetic import TopicModelSettings
 from onelayer.topic_structure.synthetic.data import SPECIAL
-from onelayer.topic_structure.synthetic.summary import one_of_several, over_runs, readable
+from onelayer.topic_structure.synthetic.summary import one_of_several, over_runs
 
 KEYS = ["parameter", "masked", "loss", "optimizer", "weight_decay", "setting"]
 OF_GRID = {"masked": "attended", "loss": "squared", "optimizer": "optimum", "weight_decay": 0.0}
@@ -108,6 +108,6 @@ with job(snakemake) as step:
     rows = [*gap_rows(pd.read_parquet(snakemake.input.gaps), setting), *grid_rows(grid)]
     table = tidy(rows, KEYS)
     title = "Topic structure, synthetic: same-topic minus different-topic gap of W_V and E"
-    step.save_table(table, title=title, shown=readable(table), notes=NOTES)
+    step.save_table(table, title=title, notes=NOTES)
     with np.load(snakemake.input.matrices) as matrices:
         step.save_figure(draw_heat_maps(dict(matrices), words.v))

@@ -5,10 +5,9 @@ import pandas as pd
 from safetensors.numpy import load_file
 
 from onelayer.evidence.figures import DIVERGING, MARKERS, MIDDLE, PALETTE, WIDTH, despine, plt
-from onelayer.evidence.tables import tidy
+from onelayer.evidence.tables import side_by_side, tidy
 from onelayer.job import job
 from onelayer.local_to_global import outcomes
-from onelayer.local_to_global.layout import side_by_side
 from onelayer.settings.local_to_global import MATRICES, STARTS, TransformerSettings
 
 START_KEYS = ["initialisation", "inputs", "iterations", "seed", "matrix", "iteration"]

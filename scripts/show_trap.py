@@ -6,7 +6,6 @@ from onelayer.evidence.figures import MIDDLE, PALETTE, despine, plt
 from onelayer.evidence.tables import tidy
 from onelayer.job import job
 from onelayer.local_to_global import outcomes
-from onelayer.local_to_global.layout import by_chain
 from onelayer.settings.local_to_global import TrapSettings
 
 KEYS = ["p", "q", "variant"]
@@ -86,5 +85,5 @@ with job(snakemake) as step:
         "Of trapped runs in the end; of others at the last look before they escape.",
     ]
     title = "Is the unigram model a trap of the whole transformer?"
-    step.save_table(table, title=title, shown=by_chain(table, ["variant"]), notes=notes)
+    step.save_table(table, title=title, shown=outcomes.by_chain(table, ["variant"]), notes=notes)
     step.save_figure(trap_figure(curves, settings))

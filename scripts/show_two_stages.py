@@ -10,7 +10,7 @@ from onelayer.evidence.figures import DIVERGING, MIDDLE, PALETTE, despine, plain
 from onelayer.evidence.tables import tidy
 from onelayer.job import job
 from onelayer.settings.topic_structure_synthetic import TwoStageSettings
-from onelayer.topic_structure.synthetic.summary import readable, stage_rows, stage_times
+from onelayer.topic_structure.synthetic.summary import stage_rows, stage_times
 
 KEYS = ["studied", "setting", "loss", "optimizer", "masked", "learning_rate", "noise"]
 # Colour and line of each; W_K and W_Q often lie on each other.
@@ -117,5 +117,5 @@ with job(snakemake) as step:
     published = pd.read_csv(step.given("published")).set_index("quantity")["published"]
     table = tidy(list(stage_rows(norms, block, published)), KEYS)
     title = "Topic structure, synthetic: the two stages of training"
-    step.save_table(table, title=title, shown=readable(table), notes=NOTES)
+    step.save_table(table, title=title, notes=NOTES)
     step.save_figure(draw_stages(norms, block, published))

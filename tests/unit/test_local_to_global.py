@@ -11,7 +11,7 @@ from onelayer.evidence.tables import tidy
 from onelayer.local_to_global import basins, canonical
 from onelayer.local_to_global.basins import POINTS, arrival
 from onelayer.local_to_global.integrator import integrate
-from onelayer.local_to_global.layout import by_chain
+from onelayer.local_to_global.outcomes import by_chain
 from onelayer.local_to_global.simulation import gaussian_starts, neighbours, shown_paths
 from onelayer.settings.local_to_global import Chain, FlowSettings, TransformerSettings, TrapSettings
 from tests.oracle import local_to_global as plain

@@ -5,7 +5,7 @@ from math import nan
 import pandas as pd
 import pytest
 
-from onelayer.evidence.tables import VALUE_COLUMNS, interval, number, read, tidy, write
+from onelayer.evidence.tables import VALUE_COLUMNS, by_row, interval, number, read, tidy, write
 
 ROWS = [
     {"model": "a_b & 50%", "quantity": "null", "value": 1 / 3, "low": 0.3, "high": 0.34, "n": 7},
@@ -37,10 +37,17 @@ def test_markup_in_a_text_stays_text(written):
 
 
 def test_readers_see_the_number_with_its_interval(written):
-    assert "0.333 [0.300, 0.340]" in written["md"]
-    assert "0.333 [0.300, 0.340]" in written["tex"]
+    assert "0.3333 [0.3, 0.34]" in written["md"]
+    assert "0.3333 [0.3, 0.34]" in written["tex"]
     assert interval(nan, nan, nan) == number(nan) == "–"
     assert interval(-0.001, nan, nan) == "0.00"
+
+
+def test_readers_see_every_row_under_its_quantity():
+    row = {"T": 10.0, "quantity": "ratio", "value": 1.23456, "low": 1.2, "high": 1.3, "n": 5}
+    shown = by_row(tidy([row | {"published": 1.0}, row | {"low": nan}], ["T"]))
+    assert shown["value [95%]"].tolist() == ["1.235 [1.2, 1.3]", "1.235"]
+    assert shown[["T", "published"]].to_numpy().tolist() == [["10", "1"], ["10", "–"]]
 
 
 def test_the_nulls_range_stands_beside_the_null_where_a_row_has_one():

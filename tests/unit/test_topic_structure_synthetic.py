@@ -9,7 +9,6 @@ import pytest
 import yaml
 from scipy import stats
 
-from onelayer.evidence.tables import tidy
 from onelayer.settings.topic_structure_synthetic import (
     AttentionTableSettings,
     DocumentSettings,
@@ -24,7 +23,6 @@ from onelayer.topic_structure.synthetic.summary import (
     extreme,
     one_of_several,
     over_runs,
-    readable,
     stage_rows,
     stage_times,
 )
@@ -342,13 +340,6 @@ def test_a_diverged_run_is_never_averaged() -> None:
     assert over_runs([1.0, 3.0, math.nan])["value"] == 2
     assert over_runs([1.0])["state"] == "undecided"  # one run has no interval
     assert over_runs([math.nan])["state"] == "not reached"
-
-
-def test_readers_see_every_row_under_its_quantity() -> None:
-    row = {"T": 10.0, "quantity": "ratio", "value": 1.23456, "low": 1.2, "high": 1.3, "n": 5}
-    shown = readable(tidy([row | {"published": 1.0}, row | {"low": math.nan}], ["T"]))
-    assert shown["value [95%]"].tolist() == ["1.235 [1.2, 1.3]", "1.235"]
-    assert shown[["T", "published"]].to_numpy().tolist() == [["10", "1"], ["10", "–"]]
 
 
 def test_the_least_stands_for_all_with_an_interval_as_wide_as_any() -> None:

@@ -36,15 +36,11 @@ def write(
 ) -> None:
     """Write a tidy table as CSV, and what readers see (`shown`) as Markdown and LaTeX.
 
-    `shown` is by default keys, quantity, and number with interval; `notes` stand below.
+    `shown` is by default every row (`by_row`); `notes` stand below.
     """
     # Nine significant digits: more than any interval needs, and the same text on every run.
     table.to_csv(csv, index=False, float_format="%.9g", lineterminator="\n")
-    if shown is None:
-        keys = table.columns[: table.columns.get_loc("quantity") + 1]
-        numbers = zip(table["value"], table["low"], table["high"], strict=True)
-        texts = table[keys].astype(object).fillna(EMPTY).astype(str)
-        shown = texts.assign(**{"value [95%]": [interval(*n, 3) for n in numbers]})
+    shown = by_row(table) if shown is None else shown
     lines = [f"# {markdown(title)}", "", markdown_table(shown), ""]
     lines += [*(f"- {markdown(note)}" for note in notes), ""]
     md.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
@@ -55,6 +51,31 @@ def read(csv: Path) -> pd.DataFrame:
     """Read a tidy table back; only an empty cell is missing, not 'null'."""
     table = pd.read_csv(csv, keep_default_na=False, na_values=[""], dtype={"state": str})
     return table.fillna({"state": ""})
+
+
+def by_row(table: pd.DataFrame) -> pd.DataFrame:
+    """Every row of a tidy table as texts, the published number and n beside the interval."""
+    keys = table.columns[: table.columns.get_loc("quantity") + 1]
+    shown = table[keys].map(lambda key: f"{key:g}" if isinstance(key, float) else key)
+    shown["value [95%]"] = _estimates(table)
+    shown = shown.join(table[["published", "n"]].map("{:.4g}".format)).replace("nan", EMPTY)
+    return shown.assign(state=table["state"])
+
+
+def side_by_side(rows: pd.DataFrame, down: Sequence[str], across: str) -> pd.DataFrame:
+    """Tidy rows as texts, with columns `down` and `across`: value, interval, (published)."""
+    published = rows["published"].map(" ({:.4g})".format, na_action="ignore").fillna("")
+    texts = rows[[*down, across]].fillna("all").assign(text=_estimates(rows) + published)
+    grid = texts.set_index([*down, across])["text"].unstack(sort=False).fillna(EMPTY)
+    return grid.rename_axis(columns=None).reset_index().astype(str)
+
+
+def _estimates(rows: pd.DataFrame) -> pd.Series:
+    """Numbers with intervals to four digits: errors are of 1e-8, iterations of 1,000."""
+    texts = rows[["value", "low", "high"]].map("{:z.4g}".format)
+    ends = " [" + texts["low"] + ", " + texts["high"] + "]"
+    ends = ends.where(rows["low"].notna(), "")
+    return (texts["value"] + ends).where(rows["value"].notna(), EMPTY)
 
 
 def number(value: float, digits: int = 2) -> str:

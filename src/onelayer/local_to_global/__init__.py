@@ -3,5 +3,5 @@
 The canonical model is a gradient flow of two or three numbers, with everything in closed form:
 `canonical`, `basins`, then `integrator`, `simulation` and `drawing`. The whole transformer is
 `transformer` with `initialisation`, trained by `training`; `trap` measures its curvature at the
-unigram model, and `outcomes` where runs have ended. `layout` shows all of its tables to readers.
+unigram model, and `outcomes` where runs have ended.
 """

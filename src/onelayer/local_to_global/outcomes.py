@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from onelayer.evidence.intervals import mean, median, share
+from onelayer.evidence.tables import side_by_side
 from onelayer.settings.local_to_global import MATRICES, Chain, TrainingSettings
 
 MARGIN = 0.1  # of the way between the entropies: who is no further from the unigram model is at it
@@ -103,6 +104,12 @@ def median_time(times: np.ndarray) -> dict[str, object]:
     row = median(times)
     never = {"state": NOT_REACHED} if np.isinf(row["value"]) else {}
     return {key: value if np.isfinite(value) else np.nan for key, value in row.items()} | never
+
+
+def by_chain(rows: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
+    """For readers: a line per `keys` and quantity, a column per chain, one for all of them."""
+    chains = [str(Chain(p, q)) if p > 0 else "all chains" for p, q in rows[["p", "q"]].to_numpy()]
+    return side_by_side(rows.assign(chain=chains), [*keys, "quantity"], "chain")
 
 
 def end_rows(

@@ -8,7 +8,6 @@ import pandas as pd
 from scipy.special import entr
 
 from onelayer.evidence.intervals import mean, worst
-from onelayer.evidence.tables import interval
 from onelayer.scan_snap.data import COMMON, SLOTS, TOKEN_CHANCES
 
 # Columns of a simulation's table: what a run is, when and where it is looked at, and c.
@@ -31,18 +30,6 @@ def over_runs(values: np.ndarray | pd.Series, *limits: float) -> dict[str, objec
     estimate = mean(values[~np.isnan(values)], *limits)
     few = "undecided" if np.isnan(estimate["low"]) else ""
     return estimate | {"state": few if estimate["n"] else "not reached"}
-
-
-def wide(quantity: pd.Series, of: pd.Series, rows: pd.DataFrame) -> pd.DataFrame:
-    """Tidy rows for readers: a line per `quantity`, a column per what it is measured `of`.
-
-    Cells are numbers with their intervals, and with what `published` compares them to.
-    """
-    texts = [interval(*ends, 3) for ends in rows[["value", "low", "high"]].to_numpy()]
-    compared = rows["published"].map(" against {:.4g}".format, na_action="ignore").fillna("")
-    grid = pd.DataFrame({"quantity": quantity, "of": of, "text": texts + compared})
-    grid = grid.pivot(index="quantity", columns="of", values="text").rename_axis(columns=None)
-    return grid.loc[quantity.unique(), of.unique()].fillna("–").reset_index()
 
 
 def distinct_entropy(c: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn.utils import clip_grad_norm_
 
-from onelayer.ensemble.execution import Execution, to_device, under
+from onelayer.ensemble.execution import Execution, to_device
 from onelayer.errors import OnelayerError
 from onelayer.settings.models import OneTraining
 from onelayer.text.pretraining import text as articles
@@ -72,16 +72,19 @@ def train(
         _refuse_unless(finite)
         kept = {}
         for name, parameter in model.named_parameters():
-            of = adamw.state[parameter] | {"weights": parameter}
-            kept |= {f"{name}/{key}": tensor for key, tensor in of.items()}
+            tensors = adamw.state[parameter] | {"weights": parameter}
+            kept |= {f"{name}/{key}": tensor for key, tensor in tensors.items()}
         return kept
 
     if kept := execution.checkpoint.read():
         saved, done = kept
-        for name, parameter in model.named_parameters():
-            of = {key: tensor.to(device) for key, tensor in under(name, saved).items()}
-            parameter.data.copy_(of.pop("weights"))
-            adamw.state[parameter] = of
+        for place, tensor in saved.items():
+            name, key = place.split("/")
+            parameter = model.get_parameter(name)
+            if key == "weights":
+                parameter.data.copy_(tensor)
+            else:
+                adamw.state[parameter][key] = tensor.to(device)
     for batch in execution.progress(plan[done:], unit="batch"):
         adamw.zero_grad()
         _losses(objective, training_text, batch, device)["loss"].backward()

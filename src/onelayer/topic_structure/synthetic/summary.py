@@ -8,7 +8,6 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from onelayer.evidence.intervals import mean, median, share, worst
-from onelayer.evidence.tables import EMPTY
 from onelayer.settings.topic_structure_synthetic import TwoStageSettings
 
 RUN = ["name", "learning_rate", "noise", "seed"]
@@ -45,17 +44,6 @@ def extreme(points: pd.DataFrame, keys: str | list[str], column: str, side: int)
     """The least (side 1) or largest (-1) of a column's means by keys, which stands for all."""
     means = [mean(part[column]) for _, part in points.groupby(keys, sort=False)]
     return estimated(worst(means, side)[1])
-
-
-def readable(table: pd.DataFrame) -> pd.DataFrame:
-    """Every row of a tidy table as texts, the published value and runs n beside the interval."""
-    keys = table.columns[: table.columns.get_loc("quantity") + 1]
-    number = table[["value", "low", "high", "published", "n"]].map("{:.4g}".format)
-    ends = " [" + number["low"] + ", " + number["high"] + "]"
-    shown = table[keys].map(lambda key: f"{key:g}" if isinstance(key, float) else key)
-    shown["value [95%]"] = number["value"] + ends.where(table["low"].notna(), "")
-    shown = shown.join(number[["published", "n"]]).replace("nan", EMPTY)
-    return shown.assign(state=table["state"])
 
 
 def stage_times(norms: pd.DataFrame, done: float = DONE, begun: float = BEGUN) -> pd.DataFrame:
