@@ -46,6 +46,12 @@ class Draws(NamedTuple):
     replicates: np.ndarray  # of resampled units, [R, S]
     null: np.ndarray  # of permuted topics, [M, S]
     n: int  # units resampled
+    without: np.ndarray = np.empty(0)  # each group of topics in turn, [G], if topics are varied
+
+    def __sub__(self, other: "Draws") -> "Draws":
+        """The difference of two quantities of the same units."""
+        parts = map(np.subtract, self[:3], other[:3])
+        return Draws(*parts, self.n, self.without - other.without)
 
     def interval(self) -> tuple[float, float, float]:
         """The mean over checkpoints with its interval over units and seeds."""
@@ -99,17 +105,18 @@ def measure_attention(
         OnelayerError: a variant has too few pairs of some class.
     """
     resampled = resamples(pairs.documents, settings)
-    measured, ratios, without = [], {}, {}
+    ratios = {}  # by overlap, threshold and quantity, in the order of the rows
     for variant, topics in zip(labels.variants, labels.topics, strict=True):
-        known, first = topics.any(axis=1), variant in labels.first
+        known = topics.any(axis=1)
         among = pairs.select(known[pairs.first] & known[pairs.second])
         moved = ratio.permutations(topics, labels.occurrences, settings)
-        strata = [(among.distance, B), (among.document, pairs.documents)][: 1 + first]
+        strata = [(among.distance, B)]
+        if variant in labels.first:
+            strata.append((among.document, pairs.documents))
         same = ratio.meets(ratio.topic_bits(topics), among.first, among.second)
         nulls = ratio.permuted_sums(among, topics, moved, strata)
-        found = _ratio_draws(among, same, resampled, *nulls)
-        without[variant] = without_topics(among, same, topics) if vary_topics else {}
-        for quantity, draws in found.items():
+        without = without_topics(among, same, topics) if vary_topics else {}
+        for quantity, draws in _ratio_draws(among, same, resampled, *nulls).items():
             if not draws.finite:
                 raise OnelayerError(
                     f"topics: threshold {variant.threshold}, {variant.overlap}: too few "
@@ -117,29 +124,24 @@ def measure_attention(
                     f"topics for {quantity}, its interval and its null; a looser threshold or more "
                     "documents"
                 )
-            measured += (rows := [*estimate_rows(variant, quantity, seeds, draws)])
-            if quantity in without[variant]:
-                measured.append(over_topics(rows[0], without[variant][quantity], topics.shape[1]))
-        ratios[variant] = found[ATTENTION]
+            left = without.get(quantity, draws.without)
+            ratios[*variant, quantity] = draws._replace(without=left)
     # The paper's two directions as differences, from the same resamples of documents.
     overlaps, thresholds = (list(dict.fromkeys(n)) for n in zip(*labels.variants, strict=True))
     tight, loose = thresholds[0], thresholds[-1]
-    compared = [
-        (TIGHTER, Variant(mode, f"{tight} - {loose}"), (mode, tight), (mode, loose))
-        for mode in overlaps
-        if tight != loose
-    ]
-    compared += [
-        (DISJOINT, Variant("disjoint - overlapping", at), ("disjoint", at), ("overlapping", at))
-        for at in thresholds
-        if len(overlaps) > 1
-    ]
-    for quantity, named, more, less in compared:
-        draws = Draws(*map(np.subtract, ratios[more][:3], ratios[less][:3]), pairs.documents)
-        measured += (rows := [*estimate_rows(named, quantity, seeds, draws)])
-        if vary_topics:
-            difference = without[more][ATTENTION] - without[less][ATTENTION]
-            measured.append(over_topics(rows[0], difference, topics.shape[1]))
+    if tight != loose:
+        for mode in overlaps:
+            more, less = (ratios[mode, at, ATTENTION] for at in (tight, loose))
+            ratios[mode, f"{tight} - {loose}", TIGHTER] = more - less
+    if len(overlaps) > 1:
+        for at in thresholds:
+            more, less = (ratios[mode, at, ATTENTION] for mode in ("disjoint", "overlapping"))
+            ratios["disjoint - overlapping", at, DISJOINT] = more - less
+    measured = []
+    for (*variant, quantity), draws in ratios.items():
+        measured += (rows := [*estimate_rows(Variant(*variant), quantity, seeds, draws)])
+        if len(draws.without):
+            measured.append(over_topics(rows[0], draws.without, labels.topics.shape[-1]))
     return pd.DataFrame(measured)
 
 
