@@ -131,8 +131,7 @@ with job(snakemake) as step:
         parts.append(rows := model_rows(name, model, losses, articles, inputs))
         if first is not None:
             apart = [less_first(articles, first, ratio) for ratio in (ATTENTION, EQUAL)]
-            same = ["model", "order", "articles", "probed", "overlap", "threshold", "state"]
-            parts.append(pd.DataFrame(apart).assign(**rows.iloc[0][same]))
+            parts.append(pd.DataFrame(apart).assign(**rows.iloc[0][[*KEYS, "state"]]))
         first = articles if first is None else first
     measured = pd.concat(parts, ignore_index=True) if parts else pd.read_csv(step.given("kept"))
     columns = [*KEYS, "quantity", "value", "low", "high", "n", "null", "state"]

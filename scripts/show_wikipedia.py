@@ -8,39 +8,23 @@ from matplotlib.ticker import NullFormatter
 from onelayer.evidence.figures import MARKERS, PALETTE, WIDTH, despine, plain, plt
 from onelayer.evidence.tables import EMPTY, interval, number, tidy
 from onelayer.job import job
-from onelayer.topic_structure.wikipedia.measure import (
-    ALL,
-    ATTENTION,
-    DISJOINT,
-    EQUAL,
-    OVER_TOPICS,
-    TIGHTER,
-)
-from onelayer.topic_structure.wikipedia.published import (
-    KEYS,
-    NOTES,
-    NULL,
-    RAW_DIFFERENCE,
-    model_rows,
-    not_run,
-    read_published,
-)
+from onelayer.topic_structure.wikipedia import measure, published
+from onelayer.topic_structure.wikipedia.measure import ALL, ATTENTION, EQUAL
 from onelayer.topic_structure.wikipedia.similarity import COSINE, RAW
 
 OURS, PAPER = PALETTE[:2]
 PANELS = {ATTENTION: "attention", EQUAL: "at equal distance", RAW: "raw embeddings, cosine"}
 WAYS = {"authors": "the authors' way", "ours": "our way"}
 NAMES = {"minilm": "MiniLM", "mpnet": "MPNet", "random": "random weights"}
-SHOWN = [ATTENTION, f"{ATTENTION}{OVER_TOPICS}", EQUAL, f"{EQUAL}{OVER_TOPICS}"]
-SHOWN += [RAW, COSINE, RAW_DIFFERENCE, f"{TIGHTER}{OVER_TOPICS}", f"{DISJOINT}{OVER_TOPICS}"]
+OVER = measure.OVER_TOPICS
+SHOWN = [ATTENTION, ATTENTION + OVER, EQUAL, EQUAL + OVER, RAW, COSINE, published.RAW_DIFFERENCE]
+SHOWN += [measure.TIGHTER + OVER, measure.DISJOINT + OVER]
 
 
 def shown(rows: pd.DataFrame) -> pd.DataFrame:
     """A row per way, model and threshold, as in the paper; columns have the quantities' names."""
-    lines, keys = [], ["way", "model", "threshold"]
-    for (way, model, threshold), part in rows[rows["quantity"].isin(SHOWN)].groupby(
-        keys, sort=False
-    ):
+    lines, rows = [], rows[rows["quantity"].isin(SHOWN)]
+    for (way, model, threshold), part in rows.groupby(["way", "model", "threshold"], sort=False):
         by, at = part.set_index("quantity"), part["published_threshold"].iloc[0]
         paper = EMPTY if np.isnan(at) else f"{at:g}{' (nominal)' if way == 'ours' else ''}"
         line = {"way": way, "model": model, "threshold": threshold, "paper": paper}
@@ -48,7 +32,7 @@ def shown(rows: pd.DataFrame) -> pd.DataFrame:
             row = by.loc[quantity] if quantity in by.index else pd.Series(np.nan, rows.columns)
             empty = row["state"] == "undecided" and quantity == RAW and np.isnan(row["published"])
             line[quantity] = "means ≈ 0" if empty else interval(*row["value":"high"], 3)
-            if quantity.removesuffix(OVER_TOPICS) in line and quantity.endswith(OVER_TOPICS):
+            if quantity.removesuffix(OVER) in line and quantity.endswith(OVER):
                 continue  # its null and the published number stand with the plain one
             null = interval(row["null"], row["null_low"], row["null_high"], 3)
             line |= {f"{quantity}, null": null, f"{quantity}, paper": number(row["published"], 3)}
@@ -57,12 +41,12 @@ def shown(rows: pd.DataFrame) -> pd.DataFrame:
     return table.loc[:, (table != EMPTY).any()]
 
 
-def draw(measures: dict, models: dict, ways: dict, published: dict):
+def draw(measures: dict, models: dict, ways: dict, paper: dict):
     """Ratio of disjoint topics by threshold: a panel per way and quantity, a line per model."""
     controls = [name for name in measures if models[name]["source"] == "random"]
     drawn = [name for name in measures if name not in controls[1:]]
     controlled = {models[name]["published_as"] for name in drawn}
-    absent = [name for name in dict.fromkeys(key[1] for key in published) if name not in controlled]
+    absent = [name for name in dict.fromkeys(key[1] for key in paper) if name not in controlled]
     lines = [*(name for name in drawn if name not in controls), *absent, *controls[:1]]
     size = (WIDTH, (0.36 * len(lines) + 0.5) * len(WAYS) + 1.1)
     figure, axes = plt.subplots(
@@ -76,7 +60,7 @@ def draw(measures: dict, models: dict, ways: dict, published: dict):
             for k, (threshold, at) in enumerate(ways[way].items()):
                 y, shape = line + 0.26 * (k - 1), {"marker": MARKERS[k], "ms": 4.2, "ls": ""}
                 compared = COSINE if quantity == RAW else quantity
-                theirs = published.get(("disjoint", like, at, compared), np.nan)
+                theirs = paper.get(("disjoint", like, at, compared), np.nan)
                 axis.plot(theirs, y, mfc="none", color=PAPER, zorder=5, **shape)
                 if name in drawn and not (quantity == RAW and name in controls):
                     of_way = "overlap == 'disjoint' and way == @way and quantity == @quantity"
@@ -103,9 +87,8 @@ def draw(measures: dict, models: dict, ways: dict, published: dict):
         Line2D([], [], color="0.85", linewidth=4, label="permuted topics, 95%"),
         Line2D([], [], color=PAPER, marker="o", mfc="none", ls="", label="published"),
     ]
-    for (theirs, at), (ours, _), marker in zip(
-        *map(dict.items, ways.values()), MARKERS, strict=False
-    ):
+    thresholds = zip(*map(dict.items, ways.values()), MARKERS, strict=False)
+    for (theirs, at), (ours, _), marker in thresholds:
         label = f"{theirs} / {ours.removeprefix('top ')} ({at:g})"
         handles.append(Line2D([], [], color="0.3", marker=marker, ls="", label=label))
     figure.legend(handles=handles, loc="outside lower center", ncols=4, fontsize=7.5)
@@ -127,22 +110,22 @@ def draw_ours(axis, rows: pd.DataFrame, y: float, shape: dict) -> None:
 
 with job(snakemake) as step:
     models, ways = snakemake.params.models, snakemake.params.ways
-    published = read_published(step.given("published"))
-    files = dict(zip(models, snakemake.input.measures, strict=True))
-    measures = {name: pd.read_parquet(path) for name, path in files.items()}
+    paper = published.read_published(step.given("published"))
+    measures = dict(zip(models, map(pd.read_parquet, snakemake.input.measures), strict=True))
     parts = []
     for name, model in models.items():
         histories = [pd.read_parquet(path) for path in snakemake.params.histories[name]]
-        like = model["published_as"]
-        parts.append(model_rows(measures[name], name, like, histories, ways, published))
+        given = measures[name], name, model["published_as"], histories, ways, paper
+        parts.append(published.model_rows(*given))
+    notes = [f"{name}: {model['note']}" for name, model in models.items() if model["note"]]
+    notes = published.NOTES + notes
     probed = [(name, at) for name in models for at in ways["authors"].values()]
     everything = pd.concat(parts, ignore_index=True)
     for overlap in ("disjoint", "overlapping"):
         chosen = everything["overlap"].str.startswith(overlap)  # also `disjoint - overlapping`
-        absent = not_run(published, overlap, probed)
+        absent = published.not_run(paper, overlap, probed)
         rows = pd.concat([everything[chosen], absent], ignore_index=True)
-        rows = tidy(rows.drop(columns=NULL), KEYS).join(rows[NULL])
+        rows = tidy(rows.drop(columns=published.NULL), published.KEYS).join(rows[published.NULL])
         title = f"Topic structure on Wikipedia, {overlap} topics: one topic over two"
-        notes = [f"{name}: {model['note']}" for name, model in models.items() if model["note"]]
-        step.save_table(rows, output=overlap, title=title, shown=shown(rows), notes=NOTES + notes)
-    step.save_figure(draw(measures, models, ways, published))
+        step.save_table(rows, output=overlap, title=title, shown=shown(rows), notes=notes)
+    step.save_figure(draw(measures, models, ways, paper))

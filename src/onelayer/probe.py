@@ -31,21 +31,12 @@ from onelayer.text.corpus.articles import words
 from onelayer.text.models.checkpoints import load_checkpoint, longest_text, random_model
 from onelayer.text.models.tokenizer import check_pieces, load_tokenizer, piece_ids
 from onelayer.text.topics.lda import silent
-from onelayer.topic_structure.wikipedia.measure import (
-    ATTENTION,
-    AUTHORS,
-    EQUAL,
-    OURS,
-    measure_model,
-)
-from onelayer.topic_structure.wikipedia.probe import (
-    embed,
-    encode_texts,
-    pair_attention,
-    sample_articles,
-)
+from onelayer.topic_structure.wikipedia import measure
+from onelayer.topic_structure.wikipedia.measure import ATTENTION, AUTHORS, EQUAL, OURS
+from onelayer.topic_structure.wikipedia.probe import encode_texts, pair_attention, sample_articles
 from onelayer.topic_structure.wikipedia.ratio import keep_words, label_words, topic_bits
 from onelayer.topic_structure.wikipedia.reading import choose_articles, page, shown_model
+from onelayer.topic_structure.wikipedia.similarity import embed
 
 MAX_TOKENS = 128
 USUAL = UncertaintySettings()
@@ -124,7 +115,7 @@ def _probe_ways(
     encoded = encode_texts(tokenizer, texts, ours.words, max_tokens)
     bits = topic_bits(ours.topics[0])
     pairs, heads = pair_attention(model, encoded, bits, progress=progress, batch=batch)
-    rows = measure_model(pairs, [embed(model, tokenizer, ours.words)], labels, uncertainty)
+    rows = measure.measure_model(pairs, [embed(model, tokenizer, ours.words)], labels, uncertainty)
     heads = heads.rename(columns={"ratio": "value"})
     heads = heads.assign(quantity=HEAD, way=OURS, **ours.variants[0]._asdict())
     table = pd.concat([rows, heads], ignore_index=True)

@@ -26,9 +26,12 @@ from onelayer.text.models.tokenizer import load_tokenizer, piece_ids
 from onelayer.text.pretraining.text import CLS_ID, SEP_ID
 from onelayer.topic_structure.wikipedia import reading
 from onelayer.topic_structure.wikipedia.measure import (
+    ACROSS,
     ATTENTION,
+    DRAWN,
     EQUAL,
     TIGHTER,
+    WITHIN,
     measure_attention,
     measure_embeddings,
 )
@@ -53,13 +56,7 @@ from onelayer.topic_structure.wikipedia.ratio import (
     topic_bits,
 )
 from onelayer.topic_structure.wikipedia.similarity import COSINE, DOT, RAW
-from onelayer.topic_structure.wikipedia.variations import (
-    ACROSS,
-    DRAWN,
-    WITHIN,
-    measure_inputs,
-    measure_ways,
-)
+from onelayer.topic_structure.wikipedia.variations import measure_inputs, measure_ways
 from tests.oracle.wikipedia import WORDS, save_tiny
 
 ROOT = Path(__file__).parents[2]

@@ -20,21 +20,8 @@ from onelayer.errors import OnelayerError
 from onelayer.evidence import intervals
 from onelayer.seeds import generator
 from onelayer.settings.probe import UncertaintySettings
-from onelayer.topic_structure.wikipedia.ratio import (
-    EDGES,
-    Labels,
-    Pairs,
-    Variant,
-    class_sums,
-    first_over_second,
-    like_strata,
-    meets,
-    permutations,
-    permuted_sums,
-    ratio,
-    ratio_at_equal,
-    topic_bits,
-)
+from onelayer.topic_structure.wikipedia import ratio
+from onelayer.topic_structure.wikipedia.ratio import EDGES, Labels, Pairs, Variant
 from onelayer.topic_structure.wikipedia.similarity import DOT, RAW_DOT, SOURCES, pair_means
 
 B = len(EDGES)
@@ -59,6 +46,12 @@ class Draws(NamedTuple):
     replicates: np.ndarray  # of resampled units, [R, S]
     null: np.ndarray  # of permuted topics, [M, S]
     n: int  # units resampled
+    without: np.ndarray = np.empty(0)  # each group of topics in turn, [G], if topics are varied
+
+    def __sub__(self, other: "Draws") -> "Draws":
+        """The difference of two quantities of the same units."""
+        parts = map(np.subtract, self[:3], other[:3])
+        return Draws(*parts, self.n, self.without - other.without)
 
     def interval(self) -> tuple[float, float, float]:
         """The mean over checkpoints with its interval over units and seeds."""
@@ -112,16 +105,18 @@ def measure_attention(
         OnelayerError: a variant has too few pairs of some class.
     """
     resampled = resamples(pairs.documents, settings)
-    measured, ratios, without = [], {}, {}
+    ratios = {}  # by overlap, threshold and quantity, in the order of the rows
     for variant, topics in zip(labels.variants, labels.topics, strict=True):
-        known, first = topics.any(axis=1), variant in labels.first
+        known = topics.any(axis=1)
         among = pairs.select(known[pairs.first] & known[pairs.second])
-        moved = permutations(topics, labels.occurrences, settings)
-        strata = [(among.distance, B), (among.document, pairs.documents)][: 1 + first]
-        same = meets(topic_bits(topics), among.first, among.second)
-        found = _ratio_draws(among, same, resampled, *permuted_sums(among, topics, moved, strata))
-        without[variant] = without_topics(among, same, topics) if vary_topics else {}
-        for quantity, draws in found.items():
+        moved = ratio.permutations(topics, labels.occurrences, settings)
+        strata = [(among.distance, B)]
+        if variant in labels.first:
+            strata.append((among.document, pairs.documents))
+        same = ratio.meets(ratio.topic_bits(topics), among.first, among.second)
+        nulls = ratio.permuted_sums(among, topics, moved, strata)
+        without = without_topics(among, same, topics) if vary_topics else {}
+        for quantity, draws in _ratio_draws(among, same, resampled, *nulls).items():
             if not draws.finite:
                 raise OnelayerError(
                     f"topics: threshold {variant.threshold}, {variant.overlap}: too few "
@@ -129,29 +124,24 @@ def measure_attention(
                     f"topics for {quantity}, its interval and its null; a looser threshold or more "
                     "documents"
                 )
-            measured += (rows := [*estimate_rows(variant, quantity, seeds, draws)])
-            if quantity in without[variant]:
-                measured.append(over_topics(rows[0], without[variant][quantity], topics.shape[1]))
-        ratios[variant] = found[ATTENTION]
+            left = without.get(quantity, draws.without)
+            ratios[*variant, quantity] = draws._replace(without=left)
     # The paper's two directions as differences, from the same resamples of documents.
     overlaps, thresholds = (list(dict.fromkeys(n)) for n in zip(*labels.variants, strict=True))
     tight, loose = thresholds[0], thresholds[-1]
-    compared = [
-        (TIGHTER, Variant(mode, f"{tight} - {loose}"), (mode, tight), (mode, loose))
-        for mode in overlaps
-        if tight != loose
-    ]
-    compared += [
-        (DISJOINT, Variant("disjoint - overlapping", at), ("disjoint", at), ("overlapping", at))
-        for at in thresholds
-        if len(overlaps) > 1
-    ]
-    for quantity, named, more, less in compared:
-        draws = Draws(*map(np.subtract, ratios[more][:3], ratios[less][:3]), pairs.documents)
-        measured += (rows := [*estimate_rows(named, quantity, seeds, draws)])
-        if vary_topics:
-            difference = without[more][ATTENTION] - without[less][ATTENTION]
-            measured.append(over_topics(rows[0], difference, topics.shape[1]))
+    if tight != loose:
+        for mode in overlaps:
+            more, less = (ratios[mode, at, ATTENTION] for at in (tight, loose))
+            ratios[mode, f"{tight} - {loose}", TIGHTER] = more - less
+    if len(overlaps) > 1:
+        for at in thresholds:
+            more, less = (ratios[mode, at, ATTENTION] for mode in ("disjoint", "overlapping"))
+            ratios["disjoint - overlapping", at, DISJOINT] = more - less
+    measured = []
+    for (*variant, quantity), draws in ratios.items():
+        measured += (rows := [*estimate_rows(Variant(*variant), quantity, seeds, draws)])
+        if len(draws.without):
+            measured.append(over_topics(rows[0], draws.without, labels.topics.shape[-1]))
     return pd.DataFrame(measured)
 
 
@@ -165,7 +155,7 @@ def measure_classes(
 ) -> pd.DataFrame:
     """Ratios of pairs whose classes are known: `same`, bool [P], and draws of it as the null."""
     numbers, distance = pairs.numbers, pairs.distance
-    null = np.stack([class_sums(numbers, drawn, distance, B) for drawn in null])
+    null = np.stack([ratio.class_sums(numbers, drawn, distance, B) for drawn in null])
     found = _ratio_draws(pairs, same, resamples(pairs.documents, settings), null)
     rows = [estimate_rows(variant, quantity, seeds, draws) for quantity, draws in found.items()]
     return pd.DataFrame(itertools.chain(*rows))
@@ -208,7 +198,7 @@ def measure_embeddings(
         rng, size = generator("words", settings.seed), len(chosen)
         drawn = [rng.choice(chosen, size=size) for _ in range(settings.word_resamples)]
         times = [np.bincount(words, minlength=len(topics))[chosen] for words in drawn]
-        moved = permutations(topics, labels.occurrences, settings)
+        moved = ratio.permutations(topics, labels.occurrences, settings)
         once, stay = np.ones(size, dtype=np.int64), np.arange(size)
         moved = np.searchsorted(chosen, moved[:, chosen])
         draws = [(once, stay), *((n, stay) for n in times), *((once, p) for p in moved)]
@@ -251,17 +241,17 @@ def _ratio_draws(
     `resampled` [R, D]; nulls are sums by distance [M, 1 + S, 2, B], or by document.
     """
     D = resampled.shape[1]
-    sums = class_sums(pairs.numbers, same, pairs.document * B + pairs.distance, D * B)
+    sums = ratio.class_sums(pairs.numbers, same, pairs.document * B + pairs.distance, D * B)
     sums = np.moveaxis(sums.reshape(-1, 2, D, B), 2, 0)  # [D, 1 + S, 2, B]
     total, replicates = sums.sum(axis=0), np.tensordot(resampled, sums, 1)
     found = {
         quantity: Draws(estimate(total), estimate(replicates), estimate(null), D)
-        for quantity, estimate in {ATTENTION: ratio, EQUAL: ratio_at_equal}.items()
+        for quantity, estimate in {ATTENTION: ratio.plain, EQUAL: ratio.at_equal}.items()
     }
     if null_by_document is not None:
-        like = like_strata(sums.sum(axis=-1)[..., None])[..., 0]  # [D, S, 2]
+        like = ratio.like_strata(sums.sum(axis=-1)[..., None])[..., 0]  # [D, S, 2]
         drawn = like.sum(axis=0), np.tensordot(resampled, like, 1)
-        within = Draws(*map(first_over_second, drawn), ratio_at_equal(null_by_document), D)
+        within = Draws(*map(ratio.first_over_second, drawn), ratio.at_equal(null_by_document), D)
         if within.finite:  # few texts have words of one topic
             found[WITHIN_DOCUMENTS] = within
     return found
@@ -304,7 +294,7 @@ def without_topics(pairs: Pairs, same: np.ndarray, topics: np.ndarray) -> dict[s
     Every G-th of the K topics is in one group. A word that is left with none is no word of a topic.
     """
     numbers, distance, sums = pairs.numbers, pairs.distance, []
-    whole = class_sums(numbers, same, distance, B)
+    whole = ratio.class_sums(numbers, same, distance, B)
     groups = np.arange(topics.shape[1]) % TOPIC_GROUPS
     of_group = [topics[:, groups == group].any(axis=1) for group in np.unique(groups)]
     bits = (np.array(of_group).T << np.arange(len(of_group))).sum(axis=1)  # a word's groups
@@ -313,12 +303,12 @@ def without_topics(pairs: Pairs, same: np.ndarray, topics: np.ndarray) -> dict[s
         left, rows = topics & (groups != group), np.flatnonzero(bits & 1 << group)
         first, second = pairs.first[rows], pairs.second[rows]
         kept = left.any(axis=1)[first] & left.any(axis=1)[second]
-        now = meets(topic_bits(left), first, second)[kept]
-        before = class_sums(numbers[:, rows], same[rows], distance[rows], B)
+        now = ratio.meets(ratio.topic_bits(left), first, second)[kept]
+        before = ratio.class_sums(numbers[:, rows], same[rows], distance[rows], B)
         rows = rows[kept]
-        sums.append(whole - before + class_sums(numbers[:, rows], now, distance[rows], B))
+        sums.append(whole - before + ratio.class_sums(numbers[:, rows], now, distance[rows], B))
     left_out = np.stack(sums)  # [G, 1 + S, 2, B]
-    ratios = {ATTENTION: ratio(left_out), EQUAL: ratio_at_equal(left_out)}
+    ratios = {ATTENTION: ratio.plain(left_out), EQUAL: ratio.at_equal(left_out)}
     return {quantity: each.mean(axis=-1) for quantity, each in ratios.items()}
 
 

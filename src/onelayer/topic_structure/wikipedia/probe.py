@@ -24,14 +24,8 @@ from onelayer.errors import OnelayerError
 from onelayer.seeds import generator
 from onelayer.settings.probe import AttentionProbeSettings
 from onelayer.text.corpus.articles import COLUMNS
-from onelayer.text.models.checkpoints import (
-    ROW_SUM_TOLERANCE,
-    forward,
-    longest_text,
-    reader,
-    word_embeddings,
-)
-from onelayer.text.models.tokenizer import encode, piece_ids
+from onelayer.text.models.checkpoints import ROW_SUM_TOLERANCE, forward, longest_text, reader
+from onelayer.text.models.tokenizer import encode
 from onelayer.text.topics.lda import silent
 from onelayer.topic_structure.wikipedia.ratio import EDGES, Pairs, first_over_second, meets
 
@@ -183,16 +177,3 @@ def pair_attention(
     ratios = first_over_second(heads / np.where(classes, classes, np.nan))
     by_head = [(layer + 1, head + 1, ratio) for (layer, head), ratio in np.ndenumerate(ratios)]
     return pairs, pd.DataFrame(by_head, columns=["layer", "head", "ratio"])
-
-
-def embed(model: PreTrainedModel, tokenizer: Tokenizer, words: Iterable[str]) -> pd.DataFrame:
-    """Rows `word`, `raw`, `output` (vectors, float64) of the words that are one piece.
-
-    `raw` is the row of the word-embedding matrix, `output` the embedding layer's output at position
-    0: without its LayerNorm the mean cosine of random embeddings is 0, and a ratio meaningless.
-    """
-    pieces = piece_ids(tokenizer, words)
-    raw, output = word_embeddings(model, list(pieces.values()))
-    return pd.DataFrame(
-        {"word": list(pieces), "raw": list(raw.numpy()), "output": list(output.numpy())}
-    )

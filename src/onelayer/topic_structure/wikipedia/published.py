@@ -7,15 +7,8 @@ import numpy as np
 import pandas as pd
 
 from onelayer.evidence.intervals import mean
-from onelayer.topic_structure.wikipedia.measure import (
-    ALL,
-    ATTENTION,
-    DISJOINT,
-    EQUAL,
-    OVER_TOPICS,
-    TIGHTER,
-    WITHIN_DOCUMENTS,
-)
+from onelayer.topic_structure.wikipedia import measure
+from onelayer.topic_structure.wikipedia.measure import ALL, ATTENTION, DISJOINT, EQUAL, OVER_TOPICS
 from onelayer.topic_structure.wikipedia.similarity import COSINE, DOT, RAW
 
 WORDS = {  # of the paper's heat maps of embeddings
@@ -27,7 +20,7 @@ COMPARED = [ATTENTION, COSINE, DOT]
 RAW_DIFFERENCE = "embedding_raw_dot_difference"  # of E = W_E^T W_E, the theorem's
 PUBLISHED_AS = dict(zip(COMPARED, COMPARED, strict=True)) | {RAW: COSINE}
 # Beyond the paper: at the tightest threshold alone.
-AT_FIRST = [WITHIN_DOCUMENTS, RAW, RAW_DIFFERENCE]
+AT_FIRST = [measure.WITHIN_DOCUMENTS, RAW, RAW_DIFFERENCE]
 KEYS = ["way", "overlap", "model", "threshold", "published_threshold"]
 NULL = ["null_low", "null_high", "p"]  # columns behind those of every table
 NOTES = [
@@ -58,9 +51,9 @@ NOTES = [
 
 def read_published(path: Path) -> dict[tuple, float]:
     """Published ratios by overlap, model, threshold and quantity."""
-    rows = pd.read_csv(path).melt(["overlap", "model", "threshold"], COMPARED, "quantity")
-    keys = rows[["overlap", "model", "threshold", "quantity"]].itertuples(index=False, name=None)
-    return dict(zip(keys, rows["value"], strict=True))
+    keys = ["overlap", "model", "threshold"]
+    rows = pd.read_csv(path).melt(keys, COMPARED, "quantity")
+    return rows.set_index([*keys, "quantity"])["value"].to_dict()
 
 
 def learned(histories: Sequence[pd.DataFrame]) -> tuple[dict[str, float], str]:
@@ -70,10 +63,8 @@ def learned(histories: Sequence[pd.DataFrame]) -> tuple[dict[str, float], str]:
     frequencies (nats a word), mean over trainings. And `not reached` if one does not lie below it:
     it has not learned what would show topics; `undecided` of one training alone; or "".
     """
-    below = []
-    for history in histories:
-        rows = history.query("split == 'held-out' and quantity == 'below_unigram'")
-        below.append(rows.loc[rows["tokens"].idxmax(), "value"])
+    measured = "split == 'held-out' and quantity == 'below_unigram'"
+    below = [rows.query(measured).nlargest(1, "tokens")["value"].item() for rows in histories]
     state = "undecided" if len(below) == 1 else ""
     return mean(below), "not reached" if min(below, default=1) <= 0 else state
 
@@ -95,13 +86,13 @@ def model_rows(
     zero = rows["quantity"].str.endswith("_different") & (rows["low"] <= 0) & (rows["high"] >= 0)
     about_0 = set(rows[zero][["way", "overlap", "threshold", "quantity"]].itertuples(False, None))
     first = {way: next(iter(thresholds)) for way, thresholds in ways.items()}
-    kept = rows["quantity"].isin([*COMPARED, EQUAL, TIGHTER, DISJOINT])
+    kept = rows["quantity"].isin([*COMPARED, EQUAL, measure.TIGHTER, DISJOINT])
     kept |= rows["quantity"].str.endswith(OVER_TOPICS)
     kept |= rows["quantity"].isin(AT_FIRST) & (rows["threshold"] == rows["way"].map(first))
     state = learned(histories)[1]
     records = rows[kept].to_dict("records")
 
-    def theirs(overlap: str, at: float | None, quantity: str) -> float:
+    def theirs(overlap: str, at: float, quantity: str = ATTENTION) -> float:
         return published.get((overlap, like, at, quantity), np.nan)
 
     for row in records:
@@ -111,14 +102,11 @@ def model_rows(
         row |= {"model": name, "state": state, "published": np.nan}
         if quantity in PUBLISHED_AS:
             row["published"] = theirs(overlap, at, PUBLISHED_AS[quantity])
-        elif quantity == TIGHTER:
+        elif quantity == measure.TIGHTER:
             tight, *_, loose = thresholds.values()
-            row["published"] = theirs(overlap, tight, ATTENTION) - theirs(overlap, loose, ATTENTION)
+            row["published"] = theirs(overlap, tight) - theirs(overlap, loose)
         elif quantity == DISJOINT:
-            disjoint, overlapping = (
-                theirs(mode, at, ATTENTION) for mode in ("disjoint", "overlapping")
-            )
-            row["published"] = disjoint - overlapping
+            row["published"] = theirs("disjoint", at) - theirs("overlapping", at)
         key = row["way"], overlap, row["threshold"], quantity.replace("_ratio", "_different")
         if key in about_0:
             row |= {"state": state or "undecided", "published": np.nan}

@@ -136,7 +136,7 @@ def class_sums(numbers: np.ndarray, same: np.ndarray, stratum: np.ndarray, U: in
     return np.stack([np.bincount(code, row, 2 * U) for row in numbers]).reshape(-1, 2, U)
 
 
-def ratio(sums: np.ndarray) -> np.ndarray:
+def plain(sums: np.ndarray) -> np.ndarray:
     """The attention ratio: mean weight within topics / mean weight across, [..., S]."""
     totals = sums.sum(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -160,7 +160,7 @@ def like_strata(sums: np.ndarray) -> np.ndarray:
     return np.stack([weights[..., 0, :], across], axis=-2)
 
 
-def ratio_at_equal(sums: np.ndarray) -> np.ndarray:
+def at_equal(sums: np.ndarray) -> np.ndarray:
     """The ratio with pairs of two topics weighted to the strata of pairs of one, [..., S].
 
     Strata are distances: words of one topic stand closer together, and close words attend to each

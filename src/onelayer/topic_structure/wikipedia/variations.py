@@ -20,16 +20,11 @@ from onelayer.settings.topic_structure import Way
 from onelayer.text.models.tokenizer import piece_ids
 from onelayer.text.pretraining.text import CLS_ID, SEP_ID
 from onelayer.text.topics.lda import silent
-from onelayer.topic_structure.wikipedia.measure import (
-    ACROSS,
-    DRAWN,
-    WITHIN,
-    measure_attention,
-    measure_classes,
-    measure_embeddings,
-)
-from onelayer.topic_structure.wikipedia.probe import Text, embed, encode_texts, pair_attention
+from onelayer.topic_structure.wikipedia import measure
+from onelayer.topic_structure.wikipedia.measure import ACROSS, DRAWN, WITHIN
+from onelayer.topic_structure.wikipedia.probe import Text, encode_texts, pair_attention
 from onelayer.topic_structure.wikipedia.ratio import label_words, tightest, topic_bits
+from onelayer.topic_structure.wikipedia.similarity import embed
 
 
 def measure_inputs(
@@ -71,12 +66,12 @@ def measure_inputs(
             shuffled = [(rng.permutation(text.parts), text.pairs) for text in texts]
             null.append(np.concatenate([topics[a] == topics[b] for topics, (a, b) in shuffled]))
         variant = labels.variants[0]
-        rows = measure_classes(pairs, pairs.together, null, variant, uncertainty, seeds)
+        rows = measure.measure_classes(pairs, pairs.together, null, variant, uncertainty, seeds)
         return rows.assign(probed=DRAWN)
     measured = []
     for probed, chosen in ((WITHIN, pairs.together), (ACROSS, ~pairs.together)):
         if chosen.any():
-            rows = measure_attention(pairs.select(chosen), labels, uncertainty, seeds)
+            rows = measure.measure_attention(pairs.select(chosen), labels, uncertainty, seeds)
             measured.append(rows.assign(probed=probed))
     return pd.concat(measured, ignore_index=True)
 
@@ -111,8 +106,8 @@ def measure_ways(
             pairs = pairs.length_corrected()
         try:
             labels = label_words(kept[way.name], vocabulary, pieces)
-            attention = measure_attention(pairs, labels, uncertainty)
-            embeddings = measure_embeddings([vectors], labels, uncertainty)
+            attention = measure.measure_attention(pairs, labels, uncertainty)
+            embeddings = measure.measure_embeddings([vectors], labels, uncertainty)
         except OnelayerError:  # too few words or pairs of some class
             continue
         tables.append(pd.concat([attention, embeddings]).assign(way=way.name))
