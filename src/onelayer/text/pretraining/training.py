@@ -66,7 +66,7 @@ def train(
     adamw = torch.optim.AdamW(groups, settings.learning_rate, **how)
     read = settings.batch_tokens, objective.special, objective.seed
     plan = plan_batches(training_text, settings.tokens, *read)
-    done, finite = 0, torch.ones((), dtype=torch.bool, device=device)
+    finite = torch.ones((), dtype=torch.bool, device=device)
 
     def state() -> dict[str, Tensor]:  # all that the rest of the training depends on
         _refuse_unless(finite)
@@ -76,15 +76,14 @@ def train(
             kept |= {f"{name}/{key}": tensor for key, tensor in tensors.items()}
         return kept
 
-    if kept := execution.checkpoint.read():
-        saved, done = kept
-        for place, tensor in saved.items():
-            name, key = place.split("/")
-            parameter = model.get_parameter(name)
-            if key == "weights":
-                parameter.data.copy_(tensor)
-            else:
-                adamw.state[parameter][key] = tensor.to(device)
+    kept, done = execution.checkpoint.read()
+    for place, tensor in kept.items():
+        name, key = place.split("/")
+        parameter = model.get_parameter(name)
+        if key == "weights":
+            parameter.data.copy_(tensor)
+        else:
+            adamw.state[parameter][key] = tensor.to(device)
     for batch in execution.progress(plan[done:], unit="batch"):
         adamw.zero_grad()
         _losses(objective, training_text, batch, device)["loss"].backward()
