@@ -81,8 +81,7 @@ def neighbours(settings: FlowSettings) -> pd.DataFrame:
             back = (near & (abs(loss - level) < 1e-6)).sum(axis=1)
             key = {"model": model, "p": chain.p, "q": chain.q, "point": names}
             parts.append(pd.DataFrame(key | {"starts": NEIGHBOURS, "back": back}))
-    keys = ["model", "p", "q", "point"]
-    return pd.concat(parts).groupby(keys, sort=False, as_index=False).sum()
+    return pd.concat(parts).groupby(["model", "p", "q", "point"], sort=False, as_index=False).sum()
 
 
 def _directions(variables: int) -> np.ndarray:

@@ -21,6 +21,8 @@ from onelayer.settings.local_to_global import MATRICES, Chain, EnsembleSettings,
 
 log = logging.getLogger("onelayer")
 
+BETAS = (0.9, 0.95)  # of AdamW
+MOMENTUM = 0.9  # of SGD
 FIRST_RATE, LAST_RATE = 0.01, 0.1  # the schedule's ends, as shares of the largest learning rate
 Also = Mapping[str, Callable[[dict[str, Tensor], Tensor, Chain], Tensor]]
 
@@ -128,8 +130,7 @@ def _optimizer(trainings: Sequence, seeds: int, parameters: dict[str, Tensor]) -
     kinds, rates = [training.optimizer for training in each], [training.lr for training in each]
     decays = {n: 0.0 if n == "b" or n.startswith("ln_") else decay for n in parameters}
     schedule = one_cycle(trainings[0].iterations, trainings[0].warm_up)
-    how = {"momentum": 0.9, "beta1": 0.9, "beta2": 0.95}  # of SGD, then of AdamW
-    return Optimizer(kinds, rates, **how, weight_decay=decays, schedule=schedule)
+    return Optimizer(kinds, rates, MOMENTUM, *BETAS, weight_decay=decays, schedule=schedule)
 
 
 def top_share(W: Tensor) -> Tensor:

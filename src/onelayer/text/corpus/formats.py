@@ -206,8 +206,7 @@ def parquet_rows(path: Path, names: Collection[str], needed: set[str]) -> Iterat
 
 def _bytes(column: pa.Array) -> int:  # of texts, each as often as it stands there
     if pa.types.is_dictionary(column.type) and not pa.types.is_primitive(column.type.value_type):
-        lengths = pc.binary_length(column.dictionary).take(column.indices)
-        return pc.sum(lengths).as_py() or 0
+        return pc.sum(pc.binary_length(column.dictionary).take(column.indices)).as_py() or 0
     return column.nbytes
 
 

@@ -65,8 +65,7 @@ def word_level_tokenizer(pieces: Sequence[str]) -> Tokenizer:
     tokenizer = Tokenizer(WordLevel({p: n for n, p in enumerate(pieces)}, unk_token=UNK))
     tokenizer.add_special_tokens(list(SPECIAL))
     tokenizer.normalizer = normalizers.Lowercase()
-    word = Regex(r"\w+|[^\w\s]")
-    tokenizer.pre_tokenizer = pre_tokenizers.Split(word, behavior="removed", invert=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(r"\w+|[^\w\s]"), "removed", invert=True)
     texts = {"single": "[CLS] $A [SEP]", "pair": "[CLS] $A [SEP] $B:1 [SEP]:1"}
     framed = processors.TemplateProcessing(**texts, special_tokens=[(CLS, CLS_ID), (SEP, SEP_ID)])
     tokenizer.post_processor = framed

@@ -20,8 +20,6 @@ from onelayer.text.pretraining.objectives import Objective, new_objective
 from onelayer.text.pretraining.text import Batch, Segments, plan_batches
 
 WARMUP = 0.05  # share of the budget in which the learning rate rises
-BETAS, WEIGHT_DECAY = (0.9, 0.98), 0.01  # of AdamW; decay is decoupled
-MOST_NORM = 1.0  # gradients are clipped to it
 # Tokens of a held-out batch, whatever a training's are: a batch is cut to its shortest input, and
 # held-out inputs are few, so that a large one would be of all lengths, cut to a few words.
 HELD_OUT_BATCH = 1024
@@ -62,7 +60,7 @@ def train(
     matrices, others = ([p for p in parameters if (p.ndim > 1) == many] for many in (True, False))
     groups = [{"params": matrices}, {"params": others, "weight_decay": 0.0}]
     # Fused: the output layer's moments are read and written once an update.
-    how = {"betas": BETAS, "weight_decay": WEIGHT_DECAY, "fused": True}
+    how = {"betas": (0.9, 0.98), "weight_decay": 0.01, "fused": True}
     adamw = torch.optim.AdamW(groups, settings.learning_rate, **how)
     read = settings.batch_tokens, objective.special, objective.seed
     plan = plan_batches(training_text, settings.tokens, *read)
@@ -88,7 +86,7 @@ def train(
         adamw.zero_grad()
         _losses(objective, training_text, batch, device)["loss"].backward()
         # Looked at where a state is kept: in every batch a GPU would be waited for.
-        finite &= clip_grad_norm_(parameters, MOST_NORM).isfinite()
+        finite &= clip_grad_norm_(parameters, 1.0).isfinite()
         for group in adamw.param_groups:
             group["lr"] = learning_rate(batch.before, settings.tokens, settings.learning_rate)
         adamw.step()

@@ -25,9 +25,7 @@ class Bag:
 
 
 def count_words(
-    texts: Callable[[], Iterable[str]],
-    settings: WordSettings,
-    known: Callable[[str], bool] = lambda word: True,
+    texts: Callable[[], Iterable[str]], settings: WordSettings, known=lambda word: True
 ) -> Bag:
     """Count the words that a topic model should see, in texts that are read twice.
 
