@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from onelayer.job import job
-from onelayer.text.models.checkpoints import save_random_checkpoint
+from onelayer.text.models.checkpoints import random_model, save_checkpoint
 
 with job(snakemake) as step:
     like = Path(snakemake.input[0]).parent
     for seed in step.progress(snakemake.params.settings["seeds"]):
-        save_random_checkpoint(like, step.folder(f"seed_{seed}"), seed)
+        save_checkpoint(random_model(like, seed), step.folder(f"seed_{seed}"), like)

@@ -11,8 +11,6 @@ from onelayer.local_to_global import basins, canonical, drawing, outcomes, simul
 from onelayer.settings.local_to_global import Chain, FlowSettings
 
 PLANE = "(e, w)"  # the canonical model
-POINT_KEYS = ["model", "p", "q", "point"]
-START_KEYS = ["model", "p", "q", "start", "sigma"]
 ALL = {"published": 1.0, "null": 0.5}  # theory says all flows; half of them would be no effect
 NONE = {"published": 0.0, "null": 0.5}
 NO_SAMPLE = {"low": np.nan, "high": np.nan}  # a share of a grid has no interval
@@ -71,7 +69,7 @@ def critical_points(neighbours: pd.DataFrame) -> pd.DataFrame:
     for (model, point), part in shares.groupby(["model", "point"], sort=False):
         row = {"model": model, "point": point, "quantity": "share_of_flows"} | pooled(part)
         rows.append(row | RETURNS.get(point, {}))
-    return tidy(rows, POINT_KEYS)
+    return tidy(rows, ["model", "p", "q", "point"])
 
 
 def against_theory(start: np.ndarray, end: np.ndarray, chain: Chain) -> dict[str, dict]:
@@ -114,7 +112,7 @@ def ends_table(settings: FlowSettings, maps: np.ndarray, gaussian: pd.DataFrame)
     near = (table["quantity"] == "global_share") & (table["sigma"] <= simulation.NEAR)
     table.loc[near, "published"] = (table["p"] + table["q"] < 1).astype(float)
     table.loc[near, "null"] = 0.5
-    return tidy(pd.concat([table, decisive(table)]), START_KEYS)
+    return tidy(pd.concat([table, decisive(table)]), ["model", "p", "q", "start", "sigma"])
 
 
 def decisive(table: pd.DataFrame) -> pd.DataFrame:

@@ -1,7 +1,6 @@
 """The command `onelayer`: probe a model of one's own, compare a run, make a crate of it."""
 
 import argparse
-import functools
 import os
 import shutil
 import subprocess
@@ -78,12 +77,10 @@ def _probe(
     folders = {name: _folder(one, to) for name, one in zip(names, checkpoints, strict=True)}
     _make_topics(results, options["corpus"], cores)
     os.environ["HF_HUB_OFFLINE"] = "1"  # before its client is imported
-    from tqdm import tqdm
-
+    from onelayer.ensemble.execution import progress_bar
     from onelayer.probe import compare_checkpoints
 
-    progress = functools.partial(tqdm, leave=False, disable=None)
-    return compare_checkpoints(folders, results, to, **options, progress=progress)
+    return compare_checkpoints(folders, results, to, **options, progress=progress_bar)
 
 
 def _name(checkpoint: str) -> str:

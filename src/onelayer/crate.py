@@ -87,5 +87,4 @@ def _describe(places: dict[Path, str], start: datetime, end: datetime) -> ROCrat
 
 
 def _context(run: ROCrate, identifier: str, name: str, **more: str) -> ContextEntity:
-    properties = {"@type": "CreativeWork", "name": name} | more
-    return run.add(ContextEntity(run, identifier, properties))
+    return run.add(ContextEntity(run, identifier, {"@type": "CreativeWork", "name": name} | more))

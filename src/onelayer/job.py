@@ -103,10 +103,7 @@ class Step:
 
     @functools.cached_property
     def execution(self):
-        """How a long training runs: its device, its progress, and where it keeps its state.
-
-        A killed step goes on from there if settings, code, inputs and device are the same.
-        """
+        """How a long training runs; it goes on if settings, code, inputs, device are the same."""
         execution = importlib.import_module("onelayer.ensemble.execution")
         digest = hashlib.sha256(json.dumps(self.settings, sort_keys=True).encode())
         digest.update(f"{self.snakemake.params.get('code')} {self.device}".encode())

@@ -99,7 +99,7 @@ def test_a_state_of_other_settings_code_or_input_counts_as_none(snakemake, tmp_p
     else:
         snakemake.params[what] = {"settings": {"threads": 2}, "code": "def"}[what]
     with job(snakemake) as step:
-        assert step.execution.checkpoint.read() is None
+        assert step.execution.checkpoint.read() == ({}, 0)
         fill(step)
 
 

@@ -23,7 +23,8 @@ from onelayer.text.models.checkpoints import (
     gather_checkpoint,
     load_checkpoint,
     longest_text,
-    save_random_checkpoint,
+    random_model,
+    save_checkpoint,
     word_embeddings,
 )
 from onelayer.text.models.tokenizer import encode, load_tokenizer
@@ -125,7 +126,7 @@ def test_a_random_checkpoint_depends_on_its_seed_alone(bert, tmp_path):
     for name, seed in (("a", 0), ("b", 0), ("c", 1)):
         (tmp_path / name).mkdir()
         torch.rand(3)  # whatever was drawn before must not matter
-        save_random_checkpoint(bert, tmp_path / name, seed)
+        save_checkpoint(random_model(bert, seed), tmp_path / name, bert)
     weights = [(tmp_path / n / "model.safetensors").read_bytes() for n in "abc"]
     assert weights[0] == weights[1] != weights[2]
     load_checkpoint(tmp_path / "a")

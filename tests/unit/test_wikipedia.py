@@ -21,7 +21,7 @@ from onelayer.settings.topic_structure import (
     WikipediaSettings,
 )
 from onelayer.settings.topics import LdaSettings
-from onelayer.text.models.checkpoints import forward, load_checkpoint, save_random_checkpoint
+from onelayer.text.models.checkpoints import forward, load_checkpoint, random_model, save_checkpoint
 from onelayer.text.models.tokenizer import load_tokenizer, piece_ids
 from onelayer.text.pretraining.text import CLS_ID, SEP_ID
 from onelayer.topic_structure.wikipedia import reading
@@ -87,7 +87,7 @@ def probed(folder: Path, texts: list[str] = TEXTS, batch: int = 1) -> tuple[Pair
 
 def test_random_weights_have_ratio_one(tmp_path, tiny):
     """The acceptance number of a random model: attention .9993 to 1.0008 of uniform attention."""
-    save_random_checkpoint(tiny, tmp_path, seed=0)
+    save_checkpoint(random_model(tiny, 0), tmp_path, tiny)
     pairs, labels = probed(tmp_path)
     table = measure_attention(pairs, labels, FEW).set_index("quantity")
     for quantity in (ATTENTION, EQUAL):

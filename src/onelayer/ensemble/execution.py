@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -16,8 +17,6 @@ from onelayer.errors import OnelayerError
 
 # Silent where stderr is no terminal.
 progress_bar = partial(tqdm, disable=None, leave=False)
-# Least seconds between two writings of a state; decides no number.
-STATE_EVERY = float(os.environ.get("ONELAYER_STATE_EVERY", 20))
 
 
 def resolve_device(device: str) -> str:
@@ -42,21 +41,18 @@ class Checkpoint:
 
     path: Path | None = None  # None where nothing is to be kept
     identity: str = ""  # what computation this is; only the same one may go on from the file
-    seconds: float = STATE_EVERY
+    # At least so many between two writings.
+    seconds: float = float(os.environ.get("ONELAYER_STATE_EVERY", 20))
     _written: float = field(default_factory=monotonic, init=False, repr=False)
 
-    def read(self) -> tuple[dict[str, Tensor], int] | None:
-        """Tensors on the CPU and the steps done; None where there is nothing to go on from.
-
-        A file of another computation (other settings, other code) or a broken one is nothing.
-        """
-        if self.path is None or not self.path.exists():
-            return None
-        try:
-            kept = torch.load(self.path, weights_only=True)
-            return (kept["state"], kept["steps"]) if kept["identity"] == self.identity else None
-        except Exception:  # torch and zip say in a dozen ways that a file is broken
-            return None
+    def read(self) -> tuple[dict[str, Tensor], int]:
+        """Tensors on the CPU, steps done; nothing, 0 without a whole file of this computation."""
+        if self.path is not None and self.path.exists():
+            with suppress(Exception):  # torch and zip say in a dozen ways that a file is broken
+                kept = torch.load(self.path, weights_only=True)
+                if kept["identity"] == self.identity:
+                    return kept["state"], kept["steps"]
+        return {}, 0
 
     def write(self, state: Callable[[], Mapping[str, Tensor]], steps: int) -> None:
         """Write the state, `steps` done, so that at any moment the old or the new one is there."""
@@ -71,7 +67,7 @@ class Checkpoint:
 
     def write_if_due(self, state: Callable[[], Mapping[str, Tensor]], steps: int) -> None:
         """Write the state, unless the last time was a moment ago."""
-        if self.path is not None and monotonic() - self._written >= self.seconds:
+        if monotonic() - self._written >= self.seconds:
             self.write(state, steps)
 
 

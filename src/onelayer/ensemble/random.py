@@ -44,10 +44,7 @@ class RunRandom:
         return kept.to(dtype).mul_(2.0**-bits).reshape(-1, *shape)
 
     def normal(self, *shape: int, use: str, step: int = 0, dtype=torch.float32) -> Tensor:
-        """Standard normal numbers, [runs, *shape], by Box and Muller's transform in float64.
-
-        On CPU and GPU they agree to rounding, not to the bit.
-        """
+        """Standard normal numbers, [runs, *shape], by Box and Muller; a GPU rounds otherwise."""
         count = math.prod(shape)
         pairs = self.uniform(2, (count + 1) // 2, use=use, step=step, dtype=torch.float64)
         radius = torch.log1p(-pairs[:, 0]).mul_(-2).sqrt_()

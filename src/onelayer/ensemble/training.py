@@ -67,7 +67,7 @@ def train(
     run = _Run(ensemble, steps, observe, tuple(sorted(set(observe_at))), loss_every)
     plan = f"{execution.checkpoint.identity} {steps} {run.observe_at} {ensemble.labels}"
     checkpoint = replace(execution.checkpoint, identity=plan)
-    kept, first = checkpoint.read() or ({}, 0)
+    kept, first = checkpoint.read()
     if kept:
         for name, tensor in run.state().items():
             tensor.copy_(kept[name])
@@ -106,10 +106,9 @@ def train_in_chunks(
     execution: Execution = Execution(),
     **options: Any,
 ) -> Trained:
-    """Train more runs than fit in memory, at most `chunk` at a time; `options` are of `train`.
+    """Train more runs than fit in memory, at most `chunk` at a time, each with a state of its own.
 
-    `build` makes the ensemble of runs `slice(start, stop)`. Each chunk has a state and a progress
-    bar of its own.
+    `build` makes the ensemble of runs `slice(start, stop)`; `options` are of `train`.
     """
     parts = []
     for number, start in enumerate(range(0, runs, chunk)):

@@ -62,8 +62,7 @@ def arrival(theta: np.ndarray, chain: Chain) -> np.ndarray:
     distance = abs(logit_gap(e, w, a) - chain.s_star)
     at_global = distance < REACHED * np.maximum(1, np.linalg.norm(gap_gradient(theta), axis=0))
     at_saddle = (abs(w - W_SADDLE) < REACHED) & (abs(1 + a * e * e) < REACHED)
-    sets = [at_global, abs(e) < REACHED, at_saddle]
-    return np.select(sets, [GLOBAL, LOCAL, SADDLE], UNFINISHED)
+    return np.select([at_global, abs(e) < REACHED, at_saddle], [GLOBAL, LOCAL, SADDLE], UNFINISHED)
 
 
 def basin(e: np.ndarray, w: np.ndarray, chain: Chain) -> np.ndarray:

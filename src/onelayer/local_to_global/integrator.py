@@ -44,12 +44,7 @@ class Trajectories(NamedTuple):
 
 
 def integrate(
-    field: Field,
-    start: np.ndarray,
-    *,
-    until: float | np.ndarray = math.inf,
-    stop_below: float = 1e-7,
-    max_steps: int = 5_000,
+    field: Field, start: np.ndarray, *, until=math.inf, stop_below=1e-7, max_steps=5_000
 ) -> Trajectories:
     """Follow every trajectory until it is at rest or its time is up.
 

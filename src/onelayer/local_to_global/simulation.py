@@ -16,7 +16,6 @@ EXTENT = 3.0  # basin maps cover [-EXTENT, EXTENT] in e and w, as Fig. 1
 WIDE, NEAR = 1.0, 0.1  # starts of Figs. 2 and 5: uniform in cubes of these half sides
 AROUND = 0.05  # radius of the starts around a critical point
 NEIGHBOURS = 64  # starts around each
-FIRST_FRAME = 0.01  # time of the first frame after the start
 
 
 def shown_chains(settings: FlowSettings) -> dict[str, Chain]:
@@ -82,8 +81,7 @@ def neighbours(settings: FlowSettings) -> pd.DataFrame:
             back = (near & (abs(loss - level) < 1e-6)).sum(axis=1)
             key = {"model": model, "p": chain.p, "q": chain.q, "point": names}
             parts.append(pd.DataFrame(key | {"starts": NEIGHBOURS, "back": back}))
-    keys = ["model", "p", "q", "point"]
-    return pd.concat(parts).groupby(keys, sort=False, as_index=False).sum()
+    return pd.concat(parts).groupby(["model", "p", "q", "point"], sort=False, as_index=False).sum()
 
 
 def _directions(variables: int) -> np.ndarray:
@@ -98,7 +96,7 @@ def _directions(variables: int) -> np.ndarray:
 
 
 def shown_paths(settings: FlowSettings) -> dict[str, np.ndarray]:
-    """Trajectories for the figures at time 0, then at times evenly spaced in the logarithm.
+    """Trajectories for the figures at time 0, then evenly spaced in the logarithm from .01 on.
 
     By side of p + q = 1: `plane_<side>` [F + 1, 2, n], `wide_<side>`, `near_<side>` [F + 1, 3, n].
     """
@@ -109,7 +107,7 @@ def shown_paths(settings: FlowSettings) -> dict[str, np.ndarray]:
     paths = {}
     for side, chain in shown_chains(settings).items():
         last = max(_follow(start, chain).time.max() for start in starts.values())
-        time = np.geomspace(FIRST_FRAME, last, settings.frames)
+        time = np.geomspace(0.01, last, settings.frames)
         for view, start in starts.items():
             # One trajectory for each of the times.
             many, until = np.tile(start, len(time)), np.repeat(time, n)

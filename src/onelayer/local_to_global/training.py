@@ -23,7 +23,6 @@ log = logging.getLogger("onelayer")
 
 BETAS = (0.9, 0.95)  # of AdamW
 MOMENTUM = 0.9  # of SGD
-UNDECAYED = ("b", "ln_attention", "ln_mlp", "ln_final")
 FIRST_RATE, LAST_RATE = 0.01, 0.1  # the schedule's ends, as shares of the largest learning rate
 Also = Mapping[str, Callable[[dict[str, Tensor], Tensor, Chain], Tensor]]
 
@@ -129,7 +128,7 @@ def _optimizer(trainings: Sequence, seeds: int, parameters: dict[str, Tensor]) -
     each = [training for training in trainings for _ in range(seeds)]
     decay = [training.weight_decay for training in each]
     kinds, rates = [training.optimizer for training in each], [training.lr for training in each]
-    decays = {name: 0.0 if name in UNDECAYED else decay for name in parameters}
+    decays = {n: 0.0 if n == "b" or n.startswith("ln_") else decay for n in parameters}
     schedule = one_cycle(trainings[0].iterations, trainings[0].warm_up)
     return Optimizer(kinds, rates, MOMENTUM, *BETAS, weight_decay=decays, schedule=schedule)
 

@@ -11,8 +11,6 @@ Count = Annotated[int, Field(ge=1, lt=2**63)]
 Positive = Annotated[float, Field(gt=0)]
 Share = Annotated[float, Field(gt=0, le=1)]
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
-Threads = Annotated[int, Field(ge=1, le=256)]
-Device = Literal["auto", "cpu", "cuda"]
 Title = Annotated[str, Field(min_length=1, max_length=80)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=80)]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -38,13 +36,13 @@ class Block(pydantic.BaseModel):
 class Threaded(Block):
     """Of a step whose numbers depend on how many threads add them."""
 
-    threads: Threads = 1  # of torch and BLAS
+    threads: int = Field(1, ge=1, le=256)  # of torch and BLAS
 
 
 class Computing(Threaded):
     """Of a step that trains or runs models."""
 
-    device: Device = "auto"  # `auto` takes a GPU if there is one
+    device: Literal["auto", "cpu", "cuda"] = "auto"  # `auto` takes a GPU if there is one
 
 
 def each_once(*keys: str) -> pydantic.AfterValidator:

@@ -138,9 +138,8 @@ class RandomModel(Model):
     published_as: Published | None = "random"
 
 
-ModelSettings = Annotated[
-    FetchedModel | PretrainedModel | RandomModel, Field(discriminator="source")
-]
+AnyModel = FetchedModel | PretrainedModel | RandomModel
+ModelSettings = Annotated[AnyModel, Field(discriminator="source")]
 
 
 def _check_names(models: dict[str, Model]) -> dict[str, Model]:

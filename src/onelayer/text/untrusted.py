@@ -26,9 +26,8 @@ def check_growth(what: object, packed: int, unpacked: int) -> None:
     """Refuse what grows to too many bytes for a file of so many."""
     most = max(ALWAYS_TAKEN, MOST_GROWTH * packed)
     if unpacked > most:
-        raise OnelayerError(
-            f"{what}: {packed} bytes would unpack to {unpacked} or more; at most {most} are taken"
-        )
+        found = f"{packed} bytes would unpack to {unpacked} or more; at most {most} are taken"
+        raise OnelayerError(f"{what}: {found}")
 
 
 def open_unpacked(path: Path) -> BinaryIO:

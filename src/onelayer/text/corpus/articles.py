@@ -18,7 +18,6 @@ from onelayer.errors import OnelayerError
 COLUMNS = ["id", "title", "text", "label"]  # label: a human topic, where there is one
 Article = tuple[str, str, str, str | None]  # as COLUMNS
 BATCH = 1000  # rows read and written at once
-
 _SCHEMA = pa.schema([(column, pa.string()) for column in COLUMNS])
 
 log = logging.getLogger("onelayer")

@@ -33,9 +33,7 @@ _ROOT = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml\s[^<>]*\?>)?\s*<mediawiki[\s
 _END_OF_PAGE = b"</page>"
 LONGEST_PAGE = LONGEST_LINE = 1 << 28  # bytes; a wiki's longest pages have a hundredth of it
 csv.field_size_limit(LONGEST_LINE)
-_REDIRECT = re.compile(r"\s*#redirect", re.IGNORECASE)
 # filter_wiki leaves bold and italic quotes and the rules around headings in place.
-_EMPHASIS = re.compile(r"'{2,}")
 _HEADING = re.compile(r"^=+[ \t]*(.*?)[ \t]*=+[ \t]*$", re.MULTILINE)
 
 
@@ -208,8 +206,7 @@ def parquet_rows(path: Path, names: Collection[str], needed: set[str]) -> Iterat
 
 def _bytes(column: pa.Array) -> int:  # of texts, each as often as it stands there
     if pa.types.is_dictionary(column.type) and not pa.types.is_primitive(column.type.value_type):
-        lengths = pc.binary_length(column.dictionary).take(column.indices)
-        return pc.sum(lengths).as_py() or 0
+        return pc.sum(pc.binary_length(column.dictionary).take(column.indices)).as_py() or 0
     return column.nbytes
 
 
@@ -267,8 +264,8 @@ def read_dump(path: Path) -> Iterator[Article]:
         with open_unpacked(path) as stream:
             pages = extract_pages(_Bounded(path, stream), filter_articles=note)
             for title, markup, page_id in pages:
-                if namespace == "0" and not _REDIRECT.match(markup):
-                    text = _HEADING.sub(r"\1", _EMPHASIS.sub("", filter_wiki(markup)))
+                if namespace == "0" and not re.match(r"\s*#redirect", markup, re.IGNORECASE):
+                    text = _HEADING.sub(r"\1", re.sub("'{2,}", "", filter_wiki(markup)))
                     yield str(page_id), title or "", text.strip(), None
     except AttributeError:  # the parser looks into what it has not found
         reason = "a page lacks its title, ns, id or revision with its text"

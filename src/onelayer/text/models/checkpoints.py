@@ -39,7 +39,6 @@ _OF_WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".h5", ".msgpack"
 ROW_SUM_TOLERANCE = 1e-4
 SPARE_WEIGHTS = 10**8  # so many more than the files can hold do no harm
 WORDS_AT_ONCE = 256  # texts of one word; all layers' states of them are held
-FACTORISED = ("albert", "electra")  # whose first hidden state is behind a projection
 MOST_TAKEN = 2 * 10**9  # weights of two layers and the embeddings
 MOST_TRIED = 3 * 10**8  # of more none are made; the model is tried without values
 FULL_TEXT = 1000  # tokens; attention in sparse blocks of 64 shows itself
@@ -181,11 +180,6 @@ def save_checkpoint(model: PreTrainedModel, target: Path, tokenizer: Path) -> No
         shutil.copyfile(tokenizer / name, target / name)
 
 
-def save_random_checkpoint(source: Path, target: Path, seed: int) -> None:
-    """Save a `random_model` with the checkpoint's tokenizer."""
-    save_checkpoint(random_model(source, seed), target, source)
-
-
 def reader(model: PreTrainedModel) -> nn.Module:
     """The part of a bare model that reads text: of an encoder-decoder the encoder."""
     return model.get_encoder() if model.config.is_encoder_decoder else model
@@ -249,7 +243,7 @@ def word_embeddings(model: PreTrainedModel, ids: list[int]) -> tuple[torch.Tenso
 
 def _embedding_output(model: PreTrainedModel, ids: torch.Tensor) -> torch.Tensor:
     """Output of the embedding layer, [texts, tokens, width], for ids, [texts, tokens]."""
-    if model.config.model_type in FACTORISED:
+    if model.config.model_type in ("albert", "electra"):  # which project it before the first state
         return model.embeddings(input_ids=ids)
     states = reader(model)(input_ids=ids, output_hidden_states=True).get("hidden_states") or ()
     if len(states) != (needed := model.config.num_hidden_layers + 1):

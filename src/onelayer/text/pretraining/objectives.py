@@ -74,9 +74,7 @@ def fill_in_spans(
 
 
 def _framed(words: np.ndarray) -> np.ndarray:
-    ids = np.pad(words, ((0, 0), (1, 1)), constant_values=CLS_ID)
-    ids[:, -1] = SEP_ID
-    return ids
+    return np.pad(words, ((0, 0), (1, 1)), constant_values=((0, 0), (CLS_ID, SEP_ID)))
 
 
 def _batch(read: np.ndarray, predicted: np.ndarray, words: np.ndarray) -> Arrays:

@@ -62,17 +62,13 @@ def predictable_pieces(vocabulary: pd.DataFrame, document_share: float) -> np.nd
 
 def word_level_tokenizer(pieces: Sequence[str]) -> Tokenizer:
     """A tokenizer with one piece a word: `[CLS] text [SEP]`, `[CLS] first [SEP] second [SEP]`."""
-    ids = {word: place for place, word in enumerate(pieces)}
-    tokenizer = Tokenizer(WordLevel(ids, unk_token=UNK))
+    tokenizer = Tokenizer(WordLevel({p: n for n, p in enumerate(pieces)}, unk_token=UNK))
     tokenizer.add_special_tokens(list(SPECIAL))
     tokenizer.normalizer = normalizers.Lowercase()
-    word = Regex(r"\w+|[^\w\s]")
-    tokenizer.pre_tokenizer = pre_tokenizers.Split(word, behavior="removed", invert=True)
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]",
-        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
-        special_tokens=[(CLS, CLS_ID), (SEP, SEP_ID)],
-    )
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(r"\w+|[^\w\s]"), "removed", invert=True)
+    texts = {"single": "[CLS] $A [SEP]", "pair": "[CLS] $A [SEP] $B:1 [SEP]:1"}
+    framed = processors.TemplateProcessing(**texts, special_tokens=[(CLS, CLS_ID), (SEP, SEP_ID)])
+    tokenizer.post_processor = framed
     return tokenizer
 
 
@@ -120,13 +116,10 @@ def read_texts(path: Path) -> pa.Table:
 def read_encoded(path: Path, pieces: Sequence[str]) -> EncodedArticles:
     """Encoded articles, or mixed ones; `pieces` are all of the vocabulary, by id."""
     rows = read_texts(path)
-    lengths = pc.list_value_length(rows["ids"]).to_numpy()
-    return EncodedArticles(
-        pc.list_flatten(rows["ids"]).to_numpy(),
-        np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]),
-        rows["held_out"].to_numpy(),
-        np.flatnonzero([piece in (".", "?", "!") for piece in pieces]),
-    )
+    ids, lengths = pc.list_flatten(rows["ids"]), pc.list_value_length(rows["ids"])
+    starts = np.concatenate([[0], np.cumsum(lengths.to_numpy(), dtype=np.int64)])
+    ends = np.flatnonzero([piece in (".", "?", "!") for piece in pieces])
+    return EncodedArticles(ids.to_numpy(), starts, rows["held_out"].to_numpy(), ends)
 
 
 class Segments(NamedTuple):

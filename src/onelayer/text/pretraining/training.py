@@ -20,8 +20,6 @@ from onelayer.text.pretraining.objectives import Objective, new_objective
 from onelayer.text.pretraining.text import Batch, Segments, plan_batches
 
 WARMUP = 0.05  # share of the budget in which the learning rate rises
-BETAS, WEIGHT_DECAY = (0.9, 0.98), 0.01  # of AdamW; decay is decoupled
-MOST_NORM = 1.0  # gradients are clipped to it
 # Tokens of a held-out batch, whatever a training's are: a batch is cut to its shortest input, and
 # held-out inputs are few, so that a large one would be of all lengths, cut to a few words.
 HELD_OUT_BATCH = 1024
@@ -62,11 +60,11 @@ def train(
     matrices, others = ([p for p in parameters if (p.ndim > 1) == many] for many in (True, False))
     groups = [{"params": matrices}, {"params": others, "weight_decay": 0.0}]
     # Fused: the output layer's moments are read and written once an update.
-    how = {"betas": BETAS, "weight_decay": WEIGHT_DECAY, "fused": True}
+    how = {"betas": (0.9, 0.98), "weight_decay": 0.01, "fused": True}
     adamw = torch.optim.AdamW(groups, settings.learning_rate, **how)
     read = settings.batch_tokens, objective.special, objective.seed
     plan = plan_batches(training_text, settings.tokens, *read)
-    done, finite = 0, torch.ones((), dtype=torch.bool, device=device)
+    finite = torch.ones((), dtype=torch.bool, device=device)
 
     def state() -> dict[str, Tensor]:  # all that the rest of the training depends on
         _refuse_unless(finite)
@@ -76,20 +74,19 @@ def train(
             kept |= {f"{name}/{key}": tensor for key, tensor in tensors.items()}
         return kept
 
-    if kept := execution.checkpoint.read():
-        saved, done = kept
-        for place, tensor in saved.items():
-            name, key = place.split("/")
-            parameter = model.get_parameter(name)
-            if key == "weights":
-                parameter.data.copy_(tensor)
-            else:
-                adamw.state[parameter][key] = tensor.to(device)
+    kept, done = execution.checkpoint.read()
+    for place, tensor in kept.items():
+        name, key = place.split("/")
+        parameter = model.get_parameter(name)
+        if key == "weights":
+            parameter.data.copy_(tensor)
+        else:
+            adamw.state[parameter][key] = tensor.to(device)
     for batch in execution.progress(plan[done:], unit="batch"):
         adamw.zero_grad()
         _losses(objective, training_text, batch, device)["loss"].backward()
         # Looked at where a state is kept: in every batch a GPU would be waited for.
-        finite &= clip_grad_norm_(parameters, MOST_NORM).isfinite()
+        finite &= clip_grad_norm_(parameters, 1.0).isfinite()
         for group in adamw.param_groups:
             group["lr"] = learning_rate(batch.before, settings.tokens, settings.learning_rate)
         adamw.step()

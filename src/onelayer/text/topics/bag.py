@@ -25,9 +25,7 @@ class Bag:
 
 
 def count_words(
-    texts: Callable[[], Iterable[str]],
-    settings: WordSettings,
-    known: Callable[[str], bool] = lambda word: True,
+    texts: Callable[[], Iterable[str]], settings: WordSettings, known=lambda word: True
 ) -> Bag:
     """Count the words that a topic model should see, in texts that are read twice.
 
@@ -43,11 +41,8 @@ def count_words(
         documents.update(set(words(text)))
         articles += 1
     least, most = settings.min_documents, settings.max_document_share * articles
-    fitting = [
-        word
-        for word, used_by in documents.items()
-        if least <= used_by <= most and len(word) >= settings.min_letters and word not in STOPWORDS
-    ]
+    fitting = [word for word, used_by in documents.items() if least <= used_by <= most]
+    fitting = [w for w in fitting if len(w) >= settings.min_letters and w not in STOPWORDS]
     chosen = [word for word in fitting if known(word)]
     if not chosen:
         problem = f"has {settings.min_letters} letters and is in {least} to {most:g} articles"
@@ -71,8 +66,7 @@ def count_words(
 def write_bag(bag: Bag, vocabulary: Path, counts: Path) -> None:
     """Write the vocabulary as Parquet and the counts as a sparse `.npz`."""
     bag.vocabulary.to_parquet(vocabulary, index=False, compression="zstd")
-    with open(counts, "wb") as file:  # to a path it would append .npz
-        scipy.sparse.save_npz(file, bag.counts)
+    scipy.sparse.save_npz(counts, bag.counts)
 
 
 def read_bag(vocabulary: Path, counts: Path) -> Bag:

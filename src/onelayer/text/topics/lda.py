@@ -149,15 +149,11 @@ def _sample_gibbs(counts: scipy.sparse.csr_matrix, settings: LdaSettings, progre
 
 
 def filter_ambiguous_words(
-    word_probability: np.ndarray,
-    words: list[str],
-    settings: AmbiguitySettings,
-    allow_empty: bool = False,
+    word_probability: np.ndarray, words: list[str], settings: AmbiguitySettings, allow_empty=False
 ) -> pd.DataFrame:
     """Keep each topic's most representative words (Li, Li & Risteski 2023), most probable first.
 
     `disjoint`: a word stays only in its most probable topic, as in theory; `overlapping`: in all.
-
     Rows `overlap`, `threshold` (its label), `topic`, `word`, `probability`. A topic without a word
     is an OnelayerError, with `allow_empty` it is left out.
     """
