@@ -6,7 +6,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter
 
 from onelayer.evidence.figures import MARKERS, PALETTE, WIDTH, despine, plain, plt
-from onelayer.evidence.tables import EMPTY, interval, number, tidy
+from onelayer.evidence.tables import side_by_side, tidy
 from onelayer.job import job
 from onelayer.topic_structure.wikipedia import measure, published
 from onelayer.topic_structure.wikipedia.measure import ALL, ATTENTION, EQUAL
@@ -22,23 +22,19 @@ SHOWN += [measure.TIGHTER + OVER, measure.DISJOINT + OVER]
 
 
 def shown(rows: pd.DataFrame) -> pd.DataFrame:
-    """A row per way, model and threshold, as in the paper; columns have the quantities' names."""
-    lines, rows = [], rows[rows["quantity"].isin(SHOWN)]
-    for (way, model, threshold), part in rows.groupby(["way", "model", "threshold"], sort=False):
-        by, at = part.set_index("quantity"), part["published_threshold"].iloc[0]
-        paper = EMPTY if np.isnan(at) else f"{at:g}{' (nominal)' if way == 'ours' else ''}"
-        line = {"way": way, "model": model, "threshold": threshold, "paper": paper}
-        for quantity in SHOWN:
-            row = by.loc[quantity] if quantity in by.index else pd.Series(np.nan, rows.columns)
-            empty = row["state"] == "undecided" and quantity == RAW and np.isnan(row["published"])
-            line[quantity] = "means ≈ 0" if empty else interval(*row["value":"high"], 3)
-            if quantity.removesuffix(OVER) in line and quantity.endswith(OVER):
-                continue  # its null and the published number stand with the plain one
-            null = interval(row["null"], row["null_low"], row["null_high"], 3)
-            line |= {f"{quantity}, null": null, f"{quantity}, paper": number(row["published"], 3)}
-        lines.append(line)
-    table = pd.DataFrame(lines)
-    return table.loc[:, (table != EMPTY).any()]
+    """A line per way, model and threshold; columns have the quantities' names."""
+    rows = rows[rows["quantity"].isin(SHOWN)]
+    nulls = rows[rows["quantity"].isin([ATTENTION, EQUAL])].drop(columns=["value", "low", "high"])
+    ends = {"null": "value", "null_low": "low", "null_high": "high"}
+    nulls = nulls.rename(columns=ends).assign(published=np.nan)
+    nulls["quantity"] += ", null"
+    # A raw cosine's ratio says nothing where its means are about 0.
+    empty = (rows["quantity"] == RAW) & (rows["state"] == "undecided") & rows["published"].isna()
+    both = pd.concat([rows.assign(value=rows["value"].mask(empty)), nulls])
+    keys = ["way", "model", "threshold"]
+    table = side_by_side(both, keys, "quantity")
+    ordered = [column for name in SHOWN for column in (name, f"{name}, null")]
+    return table[[*keys, *(column for column in ordered if column in table)]]
 
 
 def draw(measures: dict, models: dict, ways: dict, paper: dict):

@@ -28,9 +28,9 @@ NOTES = [
     "defaults, int(V f) + 1 words a topic (51, 101, 201 of V = 100,000), and weights as they are. "
     "ours: topics of counts in several passes, weights times the length of their text; published "
     "thresholds stand beside its own nominally.",
-    "Columns have the names of quantities, with 95% intervals. Ratio: mean over pairs of words of "
-    "one topic / mean over pairs of two. Attention: bootstrap over n documents. Embeddings: over n "
-    "words. Models made here are means over seeds, and intervals cover seeds, too.",
+    "Columns have the names of quantities: number, 95% interval, (published). Ratio: mean over "
+    "pairs of words of one topic / mean over pairs of two. Attention: bootstrap over n documents. "
+    "Embeddings: over n words. Models made here are means over seeds; intervals cover seeds, too.",
     "null: the same with topics permuted among equally frequent words, with its 95% range, which "
     "is no part of the interval. Its mean is the value of no effect, for all rows and in both "
     "tables; 1 is so for none. The paper gives no null: its numbers are measured from ours. Rows "
