@@ -36,7 +36,7 @@ quick: CONFIG ?= config/quick.yaml
 quick: install ## MiniLM beside random weights: two tables and a figure, in runs/quick/results
 	@$(CHECK_CONFIG)
 	$(SNAKEMAKE) -- quick
-	@sed -n '/^|/p' $(RUN)/results/tables/topic_structure/wikipedia_disjoint.md | head -12
+	@sed -n '/^|/p' $(RUN)/results/tables/topic_structure/wikipedia_disjoint.md | cut -d'|' -f1-6 | head -12
 
 results: install ## run everything: tables, figures, results/index.md
 	@$(CHECK_CONFIG)
