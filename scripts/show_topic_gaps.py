@@ -61,11 +61,12 @@ def grid_rows(grid: pd.DataFrame) -> Iterator[dict]:
     for (_, parameter, setting), draws in grid.groupby(["varied", "parameter", "text"], sort=False):
         keys = OF_GRID | {"parameter": parameter, "setting": setting}
         theory, off = draws[["theory", "off"]].iloc[0]
-        yield keys | mean(draws["gap"]) | {"quantity": "gap_of_setting", "published": theory}
+        gap = {"quantity": "gap_of_setting", "published": theory, "tolerance": off}
+        yield keys | mean(draws["gap"]) | gap
         ratios.append((keys, (draws["gap"] / theory).to_numpy(), off / theory))
     # It stands for all: the farthest beyond what the documents' length takes off.
-    keys, draws, _ = max(ratios, key=lambda one: abs(one[1].mean() - 1) - one[2])
-    farthest = {"quantity": "farthest_gap_to_theory_ratio", "published": 1.0}
+    keys, draws, off = max(ratios, key=lambda one: abs(one[1].mean() - 1) - one[2])
+    farthest = {"quantity": "farthest_gap_to_theory_ratio", "published": 1.0, "tolerance": off}
     yield keys | farthest | one_of_several(draws, len(ratios))
 
 
