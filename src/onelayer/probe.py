@@ -24,13 +24,13 @@ from onelayer.ensemble.execution import resolve_device
 from onelayer.errors import OnelayerError
 from onelayer.evidence.tables import interval, tidy, write
 from onelayer.evidence.verdicts import judge
+from onelayer.job import silent
 from onelayer.settings.probe import LONGEST, SHORTEST, AttentionProbeSettings, UncertaintySettings
 from onelayer.settings.topic_structure import AUTHORS_WORDS
 from onelayer.settings.topics import AUTHORS_TOPICS, AmbiguitySettings
 from onelayer.text.corpus.articles import words
 from onelayer.text.models.checkpoints import load_checkpoint, longest_text, random_model
 from onelayer.text.models.tokenizer import check_pieces, load_tokenizer, piece_ids
-from onelayer.text.topics.lda import silent
 from onelayer.topic_structure.wikipedia import measure
 from onelayer.topic_structure.wikipedia.measure import ATTENTION, AUTHORS, EQUAL, OURS
 from onelayer.topic_structure.wikipedia.probe import encode_texts, pair_attention, sample_articles

@@ -258,9 +258,17 @@ def test_a_gated_repository_says_what_opens_it(hub, tmp_path, monkeypatch, token
     assert "herring" not in str(refused.value)
 
 
+def test_a_definite_refusal_is_not_asked_again_and_shows_no_address(hub, tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(hub, "answer", lambda *request: (asked.append(request), (400, b"", {}))[1])
+    with pytest.raises(OnelayerError, match="status 400") as refused:
+        model().fetch("config.json", tmp_path / "out")
+    assert len(asked) == 1 and "/resolve/" not in str(refused.value)
+
+
 def test_a_hub_that_stays_busy_is_given_up(hub, tmp_path) -> None:
     hub.busy = 1000
-    with pytest.raises(OnelayerError, match=r"could not download config\.json .*503"):
+    with pytest.raises(OnelayerError, match=r"could not download config\.json .*status 503"):
         model().fetch("config.json", tmp_path / "out")
 
 

@@ -180,8 +180,13 @@ def _explained(error: Exception, what: str) -> tuple[Exception, bool]:
         error = error.__cause__  # why it looked for a kept file in vain
     if getattr(error, "errno", None) and not isinstance(error, ConnectionError):
         return error, False
-    known = [reason for kind, reason in _REASONS.items() if isinstance(error, kind)]
-    reason = (known or str(error).strip().splitlines() or [type(error).__name__])[0]
+    reasons = [reason for kind, reason in _REASONS.items() if isinstance(error, kind)]
+    may_pass = not reasons
+    if isinstance(error, errors.HfHubHTTPError):  # its text has an address, which may be signed
+        status = error.response.status_code
+        reasons.append(f"status {status}")
+        may_pass &= status >= 500 or status in (408, 429)
+    reason = (reasons or str(error).strip().splitlines() or [type(error).__name__])[0]
     kind = MissingFileError if isinstance(error, errors.RemoteEntryNotFoundError) else OnelayerError
     hub = f"from {constants.ENDPOINT}, HF_TOKEN is {'set' if get_token() else 'not set'}"
-    return kind(_without_password(f"could not download {what}: {reason} ({hub})")), not known
+    return kind(_without_password(f"could not download {what}: {reason} ({hub})")), may_pass

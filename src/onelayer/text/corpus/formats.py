@@ -72,8 +72,9 @@ def _articles_of_rows(number: int, path: Path, settings: ParseSettings) -> Itera
             except ValueError as error:
                 raise OnelayerError(f"{path}: row {place}: column {name} holds {error}") from None
         article_id, title, text, label = values
+        article_id = f"{number}-{place}" if article_id is None else article_id
         text = (text or "").removeprefix("\ufeff")  # as `lines` removes it
-        yield article_id or f"{number}-{place}", title or "", text, label or None
+        yield article_id, title or "", text, label or None
     if place < 0:
         raise OnelayerError(f"{path}: not a whole {settings.format} file (it has no rows)")
     check_columns(path, seen, needed)

@@ -21,12 +21,12 @@ from tokenizers import Tokenizer
 from transformers import PreTrainedModel
 
 from onelayer.errors import OnelayerError
+from onelayer.job import silent
 from onelayer.seeds import generator
 from onelayer.settings.probe import AttentionProbeSettings
 from onelayer.text.corpus.articles import COLUMNS
 from onelayer.text.models.checkpoints import ROW_SUM_TOLERANCE, forward, longest_text, reader
 from onelayer.text.models.tokenizer import encode
-from onelayer.text.topics.lda import silent
 from onelayer.topic_structure.wikipedia.ratio import EDGES, Pairs, first_over_second, meets
 
 # Attention between places, [T, T] of [L, H, T, T]; the paper takes the mean. In float32 its sums

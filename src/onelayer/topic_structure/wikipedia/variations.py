@@ -14,12 +14,12 @@ from tokenizers import Tokenizer
 from transformers import PreTrainedModel
 
 from onelayer.errors import OnelayerError
+from onelayer.job import silent
 from onelayer.seeds import generator
 from onelayer.settings.probe import AttentionProbeSettings, UncertaintySettings
 from onelayer.settings.topic_structure import Way
 from onelayer.text.models.tokenizer import piece_ids
 from onelayer.text.pretraining.text import CLS_ID, SEP_ID
-from onelayer.text.topics.lda import silent
 from onelayer.topic_structure.wikipedia import measure
 from onelayer.topic_structure.wikipedia.measure import ACROSS, DRAWN, WITHIN
 from onelayer.topic_structure.wikipedia.probe import Text, encode_texts, pair_attention
