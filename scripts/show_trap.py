@@ -3,6 +3,7 @@
 import pandas as pd
 
 from onelayer.evidence.figures import MIDDLE, PALETTE, despine, plt
+from onelayer.evidence.intervals import worst
 from onelayer.evidence.tables import tidy
 from onelayer.job import job
 from onelayer.local_to_global import outcomes
@@ -28,7 +29,7 @@ def trap(curves: pd.DataFrame, settings: TrapSettings) -> pd.DataFrame:
             tolerance = 1 / (of.batch * of.sequence_length) / chain.gap  # two logits from one batch
             ways.append(key | {"state": "", "tolerance": tolerance} | by["way_closed"])
         goes = outcomes.claimed_model(variant.initialisation, chain) == "bigram"
-        row = outcomes.furthest(ways, 1 if goes else -1) | {"quantity": "worst_way_closed"}
+        row = worst(ways, 1 if goes else -1)[1] | {"quantity": "worst_way_closed"}
         row |= {"published": float(goes), "null": float(not goes)}
         rows.append(row | {"state": max(way["state"] for way in ways)})
     return tidy(rows, KEYS)
@@ -76,9 +77,10 @@ with job(snakemake) as step:
         f"{settings.seeds} seeds. In round brackets: what theorem 2 (of the canonical model) and "
         "the paper's guideline say; of the whole transformer it shows only that small starts stay.",
         "way_closed: from the unigram entropy (0) to the bigram entropy (1). worst_way_closed: of "
-        "the chain whose interval reaches furthest to the wrong side. trapped_share: of runs at "
-        f"most {outcomes.MARGIN:g} from the unigram model. escape_iteration: from which on a run "
-        "is beyond, the median; a seed that stays comes after all others.",
+        "the chain where it is furthest to the wrong side; its interval goes as far there as any "
+        f"chain's. trapped_share: of runs at most {outcomes.MARGIN:g} from the unigram model. "
+        "escape_iteration: from which on a run is beyond, the median; a seed that stays comes "
+        "after all others.",
         "Curvature: smallest eigenvalue of the Hessian in e, b moving with it as is best, at e = "
         "0, where the loss is the unigram entropy, with the run's other weights; in units of 2 "
         "h(0), what theorem 2 gives for small weights. Above 0: a local minimum; below: a way out. "

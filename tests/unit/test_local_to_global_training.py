@@ -18,7 +18,6 @@ from onelayer.local_to_global.outcomes import (
     claimed_model,
     end_rows,
     escapes,
-    furthest,
     leaves_alone,
     median_time,
     not_trained,
@@ -244,13 +243,6 @@ def test_halfway_is_the_last_look_of_the_first_half():
     assert shares == [1, 0.5] and found["first_escape_iteration"]["value"] == 40
     beyond = pd.DataFrame({"loss": [HIGH + 2 * MARGIN * CHAIN.gap, HIGH - 2 * MARGIN * CHAIN.gap]})
     assert trapped(beyond["loss"], CHAIN)["value"] == 0
-
-
-def test_the_furthest_estimate_is_not_the_worst_mean_and_one_without_interval_goes_before():
-    steady, varied = {"value": 0.8, "low": 0.7, "high": 0.9}, {"value": 0.9, "low": 0.5, "high": 1}
-    assert furthest([steady, varied], 1) is varied and furthest([steady, varied], -1) is varied
-    alone = {"value": 1.0, "low": np.nan, "high": np.nan}
-    assert furthest([steady, alone, varied], 1) is alone
 
 
 def test_a_loss_may_exceed_its_entropy_by_what_logits_cost_that_one_batch_gives():

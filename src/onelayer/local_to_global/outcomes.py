@@ -62,16 +62,6 @@ def over_runs(estimate: dict[str, float]) -> dict[str, object]:
     return estimate | ({"state": "undecided"} if np.isnan(estimate["low"]) else {})
 
 
-def furthest(estimates: Sequence[dict], side: int) -> dict:
-    """The estimate whose interval reaches furthest to the wrong side, below (1) or above (-1).
-
-    All numbers are its own: what is claimed of all holds where it holds of this one (an
-    intersection-union test, Berger 1982). The worst mean may hide one that varies more.
-    """
-    ends = [row["low"] if side > 0 else -row["high"] for row in estimates]
-    return estimates[int(np.nan_to_num(ends, nan=-np.inf).argmin())]
-
-
 def by_seed(runs: pd.DataFrame, quantity: str = "loss") -> pd.DataFrame:
     """What was observed of one variant on one chain, iterations by seeds."""
     return runs.pivot(index="iteration", columns="seed", values=quantity)
