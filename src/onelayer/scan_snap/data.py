@@ -44,13 +44,6 @@ class Task:
         """Tokens in all, M."""
         return self.contextual + self.num_last + self.classes
 
-    @property
-    def tokens(self) -> np.ndarray:
-        """Ids of the 20 tokens of every class, [F, 20]."""
-        common = np.broadcast_to(np.arange(COMMON), (self.classes, COMMON))
-        distinct = np.arange(COMMON, self.contextual).reshape(self.classes, DISTINCT)
-        return np.concatenate([common, distinct], axis=1)
-
 
 @functools.lru_cache(maxsize=1000)  # ensembles that train one after the other share a seed's
 def draw_counts(task: Task, seed: int, step: int) -> tuple[np.ndarray, np.ndarray]:

@@ -12,7 +12,7 @@ class; Y is kept transposed, [R, I, M].
 
 import functools
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -61,6 +61,23 @@ def contextual_attention(task: Task, parameters: Parameters) -> Parameters:
     return {"c": torch.softmax(z + torch.from_numpy(TOKEN_CHANCES).log(), dim=2)}
 
 
+def class_blocks(task: Task, classes: Tensor) -> Iterator[tuple[tuple, tuple]]:
+    """Of each class: its (runs, sequences), and (runs, rows of Y) of its 10 distinct tokens.
+
+    Runs of one seed stand next to each other and have the same ascending `classes` [R, B]. A
+    product by classes takes 20 tokens a sequence, not all I.
+    """
+    seeds, sizes = torch.unique_consecutive(classes, dim=0, return_counts=True)
+    edges = torch.arange(task.classes + 1).expand(len(seeds), -1).contiguous()
+    bounds = torch.searchsorted(seeds, edges).tolist()  # of the sequences of a class
+    ends = sizes.cumsum(0)
+    for start, end, of_class in zip((ends - sizes).tolist(), ends.tolist(), bounds, strict=True):
+        runs = slice(start, end)
+        for f, sequences in enumerate(itertools.pairwise(of_class)):
+            first = COMMON + DISTINCT * f
+            yield (runs, slice(*sequences)), (runs, slice(first, first + DISTINCT))
+
+
 def loss_and_gradients(
     task: Task, parameters: Parameters, batch: tuple[Tensor, Tensor]
 ) -> tuple[Tensor, Parameters]:
@@ -72,9 +89,12 @@ def loss_and_gradients(
     a = torch.softmax(z + counts.to(z.dtype).log_(), dim=2)
     norm = a.square().sum(2, keepdim=True).sqrt_()
     combined = a / norm
-    tokens = torch.from_numpy(task.tokens)[classes]
-    x = Y.new_zeros(*classes.shape, task.contextual).scatter_(2, tokens, combined)  # [R, B, I]
-    log_p = torch.log_softmax(x @ Y, dim=2)  # [R, B, M]
+    common, distinct = combined[..., :COMMON], combined[..., COMMON:]
+    blocks = list(class_blocks(task, classes))
+    logits = common @ Y[:, :COMMON]
+    for at, tokens in blocks:
+        logits[at] += distinct[at] @ Y[tokens]
+    log_p = torch.log_softmax(logits, dim=2)  # [R, B, M]
     targets = (task.contextual + task.num_last + classes)[..., None]  # [R, B, 1]
     loss = -log_p.gather(2, targets).squeeze(2).mean(dim=1)
 
@@ -82,8 +102,12 @@ def loss_and_gradients(
     grad_logits = log_p.exp()
     grad_logits.scatter_add_(2, targets, grad_logits.new_full((1, 1, 1), -1).expand_as(targets))
     grad_logits /= task.batch
-    grad_Y = x.mT @ grad_logits
-    grad_x = (grad_logits @ Y.mT).gather(2, tokens)
+    grad_Y, grad_x = torch.empty_like(Y), torch.empty_like(combined)
+    grad_Y[:, :COMMON] = common.mT @ grad_logits
+    grad_x[..., :COMMON] = grad_logits @ Y[:, :COMMON].mT
+    for at, tokens in blocks:
+        grad_Y[tokens] = distinct[at].mT @ grad_logits[at]
+        grad_x[..., COMMON:][at] = grad_logits[at] @ Y[tokens].mT
     # Through x = a / |a|, then through the softmax.
     grad_a = (grad_x - combined * (combined * grad_x).sum(2, keepdim=True)) / norm
     grad_z = a * (grad_a - (a * grad_a).sum(2, keepdim=True))
