@@ -16,9 +16,10 @@ NOTES = [
     "change: from before training to its end, on held-out articles. Mean over seeds that went "
     "through, with its 95% interval (Student's t).",
     "top1: the largest weight, mean over queries. sparse: share of keys below a tenth of uniform "
-    "attention. received: attention on keys of a range of frequency ranks, 1 if uniform. Tokens "
-    "beyond the vocabulary are one for the model, <unk>: the most frequent, but in no range, and "
-    "'most frequent' is without it. WikiText is the paper's text, any other an analogue.",
+    "attention. received: of the attention that known tokens get, the part of those of a range of "
+    "frequency ranks, 1 if uniform. Tokens beyond the vocabulary are one for the model, <unk>: the "
+    "most frequent, but in no range; 1 if it gets as much as any key. WikiText is the paper's "
+    "text, any other an analogue.",
 ]
 UNKNOWN = "received[<unk>]"
 DASHES = ("-", "--", ":", "-.", (0, (1, 4)))

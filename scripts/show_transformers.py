@@ -56,7 +56,7 @@ def starts_table(curves: pd.DataFrame, settings: TransformerSettings, published)
         state[start] = outcomes.not_trained(runs, chain)
         for seed, run in runs.groupby("seed"):
             one = {"seed": str(seed), "quantity": "final_loss", "value": losses[start][seed]}
-            one |= outcomes.claimed_loss(start, chain, of) | outcomes.not_trained(run, chain)
+            one |= outcomes.claimed_loss(start, chain) | outcomes.not_trained(run, chain)
             rows.append(key | one)
         rows += [key | {"quantity": name} | by[name] for name in ("final_loss", "trapped_share")]
         ranks = outcomes.rank_rows(runs, published.get(start, {}))

@@ -18,7 +18,7 @@ def trap(curves: pd.DataFrame, settings: TrapSettings) -> pd.DataFrame:
     """The table: a variant and chain at a time, then the chain on which the variant does worst."""
     rows = []
     for variant in settings.trained:
-        ways, of = [], variant.applied(settings.training)
+        ways = []
         for chain in settings.chains:
             runs = curves[(curves["p"] == chain.p) & (curves["q"] == chain.q)]
             by = outcomes.trap_rows(runs[runs["variant"] == variant.name], chain)
@@ -26,8 +26,7 @@ def trap(curves: pd.DataFrame, settings: TrapSettings) -> pd.DataFrame:
                 by = {n: row for n, row in by.items() if not n.startswith("curvature")}
             key = {"p": chain.p, "q": chain.q, "variant": variant.name}
             rows += [key | {"quantity": quantity} | row for quantity, row in by.items()]
-            tolerance = 1 / (of.batch * of.sequence_length) / chain.gap  # two logits from one batch
-            ways.append(key | {"state": "", "tolerance": tolerance} | by["way_closed"])
+            ways.append(key | {"state": ""} | by["way_closed"])
         goes = outcomes.claimed_model(variant.initialisation, chain) == "bigram"
         row = worst(ways, 1 if goes else -1)[1] | {"quantity": "worst_way_closed"}
         row |= {"published": float(goes), "null": float(not goes)}

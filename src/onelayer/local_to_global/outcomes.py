@@ -37,15 +37,11 @@ def claimed_model(start: str, chain: Chain) -> str:
     return "bigram" if chain.below != start.startswith("paper") else "unigram"
 
 
-def claimed_loss(start: str, chain: Chain, training: TrainingSettings) -> dict[str, float]:
-    """The entropy at which the paper says that a start ends, and the other one as no effect.
-
-    `tolerance`: the excess loss (nats) of a model whose logits, one or two, one batch estimates.
-    """
+def claimed_loss(start: str, chain: Chain) -> dict[str, float]:
+    """The entropy at which the paper says that a start ends, and the other one as no effect."""
     ends = [chain.unigram_entropy, chain.bigram_entropy]
     bigram = claimed_model(start, chain) == "bigram"
-    tolerance = (1 + bigram) / (2 * training.batch * training.sequence_length)
-    return {"published": ends[bigram], "null": ends[not bigram], "tolerance": tolerance}
+    return {"published": ends[bigram], "null": ends[not bigram]}
 
 
 def leaves_alone(losses: pd.Series, standard: pd.Series, chain: Chain) -> dict[str, float]:
@@ -110,7 +106,7 @@ def end_rows(
     final, halfway = losses.iloc[-1], losses[losses.index <= training.iterations / 2].iloc[-1]
     first = escapes(losses, chain).min()
     claimed = {"published": float(claimed_model(start, chain) == "unigram"), "null": 0.5}
-    loss = over_runs(mean(final)) | claimed_loss(start, chain, training)
+    loss = over_runs(mean(final)) | claimed_loss(start, chain)
     return {
         "trapped_share": trapped(final, chain) | claimed | state,
         "trapped_share_halfway": trapped(halfway, chain) | claimed,

@@ -248,7 +248,8 @@ def measure(attention: Tensor, bins: Tensor, number: int) -> dict[str, Tensor]:
 
     Returns:
         `entropy`, `top1`, `sparse` [R]: mean over queries, summed over sequences. `received`
-        [R, bins]: attention times the number of keys, summed over pairs; `pairs` [bins]: how many.
+        [R, bins]: attention over uniform attention, summed over pairs; `pairs` [bins]: how many.
+        Known tokens share what known ones get: what UNKNOWN, the last bin, loses is no gain.
     """
     T = attention.shape[-1]
     sequence, query, key = 1, 2, 3  # axes of attention
@@ -257,6 +258,10 @@ def measure(attention: Tensor, bins: Tensor, number: int) -> dict[str, Tensor]:
     relative = attention * keys
     sparse = ((relative < SPARSE) & past).sum(key) / keys[:, 0].double()
     in_bin = one_hot(bins + 1, number + 1)[..., 1:].double()  # [B, T, bins]
+    known = in_bin[..., :-1].sum(2)  # [B, T]
+    among = attention * known[:, None]  # [R, B, T, T]
+    shares = (among / among.sum(key, keepdim=True)).nan_to_num(0)  # 0 / 0: no known key yet
+    relative = torch.where(known[:, None] > 0, shares * known.cumsum(1)[..., None], relative)
     return {
         "entropy": -torch.xlogy(attention, attention).sum(key).mean(query).sum(sequence),
         "top1": attention.amax(key).mean(query).sum(sequence),
