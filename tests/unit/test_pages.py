@@ -51,3 +51,25 @@ def test_a_wrong_number_is_noticed(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("The ratio is 1.24 [1.2, 1.3], [here][b].\n\n[b]: reference/tables/a/b.md\n")
     assert quoted(page) == [("reference/tables/a/b", n) for n in ("1.24", "1.2", "1.3")]
+
+
+def test_contributing_names_rules_and_functions_that_exist():
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rules = "\n".join(file.read_text() for file in (ROOT / "workflow/rules").glob("*.smk"))
+    rows = [
+        line.split("|")[1:5]
+        for line in page.splitlines()
+        if "`src/" not in line and ".py`: " in line
+    ]
+    assert len(rows) > 10
+    for tables, *named, code in rows:
+        for table in re.findall(r"`(\w+)`", tables):
+            assert f'/{table}")' in rules
+        for rule in re.findall(r"`(\w+)`", "".join(named)):
+            assert f"\nrule {rule}:" in rules
+        file = None
+        for name in re.findall(r"`([\w/.]+)`", code):
+            if name.endswith(".py"):
+                file = (file.parent if file and "/" not in name else ROOT / "src/onelayer") / name
+            else:
+                assert f"\ndef {name}(" in file.read_text()
