@@ -8,7 +8,7 @@ Its public functions, each loaded when it is first asked for:
 
 from importlib import import_module
 
-__version__ = "0.3.0"
+__version__ = "1.0.0"
 
 # Where each public name is. `__init__.pyi` says the same to editors and type checkers.
 _MODULES = {
