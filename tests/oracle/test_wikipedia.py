@@ -241,8 +241,8 @@ def test_the_jackknife_leaves_out_topics_as_a_loop_over_pairs_does(overlap):
     for quantity, by_hand in ratios.items():
         np.testing.assert_allclose(found[quantity], by_hand, rtol=1e-12)
     ratios = ratios[ATTENTION]
-    row = over_topics({"quantity": "q", "value": 1, "low": 0.6, "high": 1.3}, found[ATTENTION], K)
+    row = over_topics({"quantity": "q", "value": 1, "low": 0.6, "high": 1.3}, found[ATTENTION])
     spread = math.sqrt(sum((one - np.mean(ratios)) ** 2 for one in ratios) * 19 / 20)
     half = scipy.stats.t.ppf(0.975, 19) * spread
     assert row["high"] == pytest.approx(1 + math.hypot(0.3, half))
-    assert row["low"] == pytest.approx(1 - math.hypot(0.4, half)) and row["n"] == K
+    assert row["low"] == pytest.approx(1 - math.hypot(0.4, half)) and row["n"] == 20

@@ -141,7 +141,7 @@ def measure_attention(
     for (*variant, quantity), draws in ratios.items():
         measured += (rows := [*estimate_rows(Variant(*variant), quantity, seeds, draws)])
         if len(draws.without):
-            measured.append(over_topics(rows[0], draws.without, labels.topics.shape[-1]))
+            measured.append(over_topics(rows[0], draws.without))
     return pd.DataFrame(measured)
 
 
@@ -312,15 +312,15 @@ def without_topics(pairs: Pairs, same: np.ndarray, topics: np.ndarray) -> dict[s
     return {quantity: each.mean(axis=-1) for quantity, each in ratios.items()}
 
 
-def over_topics(row: dict, without: np.ndarray, topics: int) -> dict:
+def over_topics(row: dict, without: np.ndarray) -> dict:
     """A `row` over documents with an interval over topics, too; NaN ends if it cannot be had.
 
     The grouped jackknife over topics (Tukey 1958): a difference of two ratios that share topics is
-    one number of each group.
+    one number of each group, and `n` is how many groups there are.
     """
     G = len(without)
     # Of pseudo-values: G times the whole less (G - 1) times what is left.
     half = intervals.half_width((G - 1) * without.std(ddof=1), G) if G > 1 else np.nan
     low, high = intervals.widened(row["value"], row["low"], row["high"], half)
     row = {name: number for name, number in row.items() if not name.startswith("over_")}
-    return row | {"quantity": row["quantity"] + OVER_TOPICS, "low": low, "high": high, "n": topics}
+    return row | {"quantity": row["quantity"] + OVER_TOPICS, "low": low, "high": high, "n": G}
