@@ -64,6 +64,7 @@ reference: results ### make the reference run and keep its tables and figures in
 	cp -r $(RUN)/results/tables $(RUN)/results/SHA256SUMS $(RUN)/results/findings.md docs/reference
 	find docs/reference/tables -name "*.tex" -delete
 	cd $(RUN)/results && find figures -name '*.png' -exec cp --parents -t "$(CURDIR)/docs/reference" {} +
+	git checkout -- docs/reference/tables/scan_snap/text_wikitext.csv docs/reference/tables/scan_snap/text_wikitext.md
 
 test: install ### the whole test suite
 	$(PYTEST)
