@@ -67,9 +67,9 @@ def class_blocks(task: Task, classes: Tensor) -> Iterator[tuple[tuple, tuple]]:
     Runs of one seed stand next to each other and have the same ascending `classes` [R, B]. A
     product by classes takes 20 tokens a sequence, not all I.
     """
-    seeds, sizes = torch.unique_consecutive(classes, dim=0, return_counts=True)
-    edges = torch.arange(task.classes + 1).expand(len(seeds), -1).contiguous()
-    bounds = torch.searchsorted(seeds, edges).tolist()  # of the sequences of a class
+    batches, sizes = torch.unique_consecutive(classes, dim=0, return_counts=True)
+    edges = torch.arange(task.classes + 1).expand(len(batches), -1).contiguous()
+    bounds = torch.searchsorted(batches, edges).tolist()  # of the sequences of a class
     ends = sizes.cumsum(0)
     for start, end, of_class in zip((ends - sizes).tolist(), ends.tolist(), bounds, strict=True):
         runs = slice(start, end)

@@ -42,8 +42,8 @@ class Text(NamedTuple):
     """What a model reads at once, and where words of topics stand in it."""
 
     ids: list[int]  # special tokens included, [T]
-    places: np.ndarray  # int32 [C]
-    words: np.ndarray  # int32 [C], index of the word at each place
+    places: np.ndarray  # int [C]
+    words: np.ndarray  # int [C], index of the word at each place
     parts: np.ndarray  # int [C], which of the text's articles or topics it is of
 
     @property
@@ -79,7 +79,7 @@ def encode_texts(
         encoded = encode(tokenizer, text, max_tokens)
         singles = zip(encoded.positions, encoded.words, strict=True)
         labelled = [(place, index[word]) for place, word in singles if word in index]
-        places, indices = np.array(labelled, dtype=np.int32).reshape(-1, 2).T
+        places, indices = np.array(labelled, dtype=np.int64).reshape(-1, 2).T
         read.append(Text(encoded.ids, places, indices, np.zeros_like(places)))
     return read
 
@@ -154,14 +154,14 @@ def pair_attention(
             a, b = (end[text.places[a] > 0] for end in (a, b))  # places ascend: b is behind a
         early, late = text.places[a], text.places[b]
         directions = [(late, early)] if causal else [(late, early), (early, late)]
-        keys = late + 1 if causal else np.full_like(late, len(text.ids))
+        keys = late + 1 if causal else np.full(len(late), len(text.ids))
         means = [POOLED[name](attention).cpu().numpy() for name in pooled]
         weights = [sum(mean[ends] for ends in directions) / len(directions) for mean in means]
         one, other = text.words[a], text.words[b]
         first, second = np.minimum(one, other), np.maximum(one, other)
-        distance = (np.searchsorted(EDGES, late - early, side="right") - 1).astype(np.int8)
+        distance = np.searchsorted(EDGES, late - early, side="right") - 1
         together = text.parts[a] == text.parts[b]
-        columns = first, second, np.full_like(first, document), distance, keys, together
+        columns = first, second, np.full(len(a), document), distance, keys, together
         parts.append((*columns, np.array(weights)))
         labelled = np.flatnonzero(has_topic[one] & has_topic[other])
         same = meets(bits, one[labelled], other[labelled])
@@ -173,10 +173,7 @@ def pair_attention(
     if not parts:
         raise OnelayerError(f"none of {len(texts)} texts holds two different words of any topic")
     parts.sort(key=lambda columns: columns[2][:1].tolist())  # texts in their order again
-    columns = list(zip(*parts, strict=True))[::-1]
-    parts.clear()  # so that a column's parts go once they are one
-    joined = (np.concatenate(columns.pop(), axis=-1) for _ in range(len(columns)))
-    pairs = Pairs(*joined, len(texts))
+    pairs = Pairs(*(np.concatenate(part, axis=-1) for part in zip(*parts, strict=True)), len(texts))
     ratios = first_over_second(heads / np.where(classes, classes, np.nan))
     by_head = [(layer + 1, head + 1, ratio) for (layer, head), ratio in np.ndenumerate(ratios)]
     return pairs, pd.DataFrame(by_head, columns=["layer", "head", "ratio"])

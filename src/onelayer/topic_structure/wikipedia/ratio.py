@@ -104,7 +104,7 @@ def label_words(kept: pd.DataFrame, vocabulary: pd.DataFrame, known: Collection[
 class Pairs(NamedTuple):
     """Pairs of places with two different words of topics, and the attention between them."""
 
-    first: np.ndarray  # index of one word, int32 [P], as all but `distance`, int8
+    first: np.ndarray  # index of one word, int [P]
     second: np.ndarray  # of the other, behind it in the alphabet
     document: np.ndarray  # index of the text
     distance: np.ndarray  # place in `EDGES`
