@@ -12,11 +12,11 @@ from onelayer.evidence.tables import interval, markdown, number, read
 from onelayer.evidence.verdicts import VERDICTS
 from onelayer.job import job
 
-BLUE, RED, GREEN, _, ORANGE, SKY, _ = PALETTE
-COLOURS = [BLUE, SKY, GREEN, ORANGE, RED, "#999999", "#c4c4c4", "#e6e6e6"]
+BLUE, RED, GREEN, PINK, ORANGE, SKY, _ = PALETTE
+COLOURS = [BLUE, SKY, GREEN, PINK, ORANGE, RED, "#999999", "#c4c4c4", "#e6e6e6"]
 SHORT = {  # for the terminal
     "reproduced": ["reproduced"],
-    "other size": ["smaller", "larger"],
+    "other size": ["smaller", "larger", "smaller or none"],
     "none or opposite": ["negligible", "opposite"],
     "undecided": ["undecided", "not reached"],
     "not run": ["not run"],

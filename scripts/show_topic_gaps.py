@@ -31,8 +31,9 @@ NOTES = [
     "with n words visible. In their code weight decay has no gradient; here it is that of half of "
     "it times the squared norm.",
     "The theorems are not about cross-entropy, under which the gap need not settle.",
-    "Rows of other v, T, p_m, p_c and tau: optima on n fresh draws of documents. That which is "
-    "farthest from the theorem's is so beyond what the length of its documents takes off.",
+    "Rows of other v, T, p_m, p_c and tau: optima on n fresh draws of documents, less what their "
+    "number adds (a jackknife of two halves). That which is farthest from the theorem's is so "
+    "beyond what the length of its documents takes off.",
 ]
 
 

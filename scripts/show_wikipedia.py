@@ -10,15 +10,15 @@ from onelayer.evidence.tables import side_by_side, tidy
 from onelayer.job import job
 from onelayer.topic_structure.wikipedia import measure, published
 from onelayer.topic_structure.wikipedia.measure import ALL, ATTENTION, EQUAL
-from onelayer.topic_structure.wikipedia.similarity import COSINE, RAW
+from onelayer.topic_structure.wikipedia.similarity import COSINE, RAW, RAW_DIFFERENCE
 
 OURS, PAPER = PALETTE[:2]
 PANELS = {ATTENTION: "attention", EQUAL: "at equal distance", RAW: "raw embeddings, cosine"}
 WAYS = {"authors": "the authors' way", "ours": "our way"}
 NAMES = {"minilm": "MiniLM", "mpnet": "MPNet", "random": "random weights"}
 OVER = measure.OVER_TOPICS
-SHOWN = [ATTENTION, ATTENTION + OVER, EQUAL, EQUAL + OVER, RAW, COSINE, published.RAW_DIFFERENCE]
-SHOWN += [measure.TIGHTER + OVER, measure.DISJOINT + OVER]
+SHOWN = [ATTENTION, ATTENTION + OVER, EQUAL, EQUAL + OVER, RAW, RAW + OVER, COSINE]
+SHOWN += [RAW_DIFFERENCE, RAW_DIFFERENCE + OVER, measure.TIGHTER + OVER, measure.DISJOINT + OVER]
 
 
 def shown(rows: pd.DataFrame) -> pd.DataFrame:
@@ -29,7 +29,11 @@ def shown(rows: pd.DataFrame) -> pd.DataFrame:
     nulls = nulls.rename(columns=ends).assign(published=np.nan)
     nulls["quantity"] += ", null"
     # A raw cosine's ratio says nothing where its means are about 0.
-    empty = (rows["quantity"] == RAW) & (rows["state"] == "undecided") & rows["published"].isna()
+    empty = (
+        rows["quantity"].isin([RAW, RAW + OVER])
+        & (rows["state"] == "undecided")
+        & rows["published"].isna()
+    )
     both = pd.concat([rows.assign(value=rows["value"].mask(empty)), nulls])
     keys = ["way", "model", "threshold"]
     table = side_by_side(both, keys, "quantity")

@@ -35,20 +35,19 @@ def direction(low, high, null, side, matters):
     )
 
 
-def within_the_nulls_range(verdict, value, first, last):
-    """What is said of a number that labels drawn at random give as well."""
-    return "undecided" if verdict != "negligible" and first <= value <= last else verdict
+def effect(low, high, null, published, tolerance, drawn=False):
+    """`published`: or null plus the effect that a control is a control of.
 
-
-def effect(low, high, null, published, tolerance):
-    """`published`: or null plus the effect that a control is a control of."""
+    `drawn`: labels drawn at random give our number as well.
+    """
     near, far = sorted((null, published))
     if inside(null, null, published - tolerance, published + tolerance):
         return "undecided"
     if inside(10 * low, 10 * high, 10 * null - (far - near), 10 * null + (far - near)):
         return "negligible"
-    if inside(null, null, low, high):
-        return "undecided"
+    if drawn or inside(null, null, low, high):
+        short = high < published - tolerance if published > null else low > published + tolerance
+        return "smaller or none" if short else "undecided"
     if (low > null) != (published > null):
         return "opposite"
     if meet(low, high, published - tolerance, published + tolerance):

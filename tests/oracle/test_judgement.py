@@ -64,8 +64,8 @@ def test_an_effect_beside_the_range_of_its_null(low, width, null, unit, below, a
     claim = {"rule": "effect", "published": null + unit}
     ours = row(low, low + width, null)
     ranged = ours | {"null_low": null - below, "null_high": null + above}
-    said = judgement.effect(low, low + width, null, null + unit, 0)
-    expected = judgement.within_the_nulls_range(said, ours["value"], null - below, null + above)
+    drawn = null - below <= ours["value"] <= null + above
+    expected = judgement.effect(low, low + width, null, null + unit, 0, drawn)
     assert judge(ranged, claim) == expected
 
 

@@ -200,10 +200,10 @@ def test_gradients_and_attention_equal_torchs_encoder_layer_and_its_clipping(run
     torch.nn.utils.clip_grad_norm_([*layer.parameters(), *own.values(), bias], 0.5)
 
     loss, slopes = language_model.loss_and_gradients(parameters, tokens, 0.5, positional)
-    _, weights = language_model.forward(parameters, tokens[:, :, :-1], positional)
+    _, scores = language_model.forward(parameters, tokens[:, :, :-1], positional)
     # Sinusoids are float32 in the model.
     assert abs(loss[run] - expected) < 1e-6
-    assert (weights[run] - attention).abs().max() < 1e-6
+    assert (torch.softmax(scores[run], dim=2) - attention).abs().max() < 1e-6
     theirs = {ours: dict(layer.named_parameters())[name] for name, ours in names.items()}
     for name, parameter in (theirs | own | {"decoder_bias": bias}).items():
         assert (slopes[name][run] - parameter.grad).abs().max() < 1e-6, name
@@ -212,10 +212,18 @@ def test_gradients_and_attention_equal_torchs_encoder_layer_and_its_clipping(run
 def test_measures_of_attention_on_text_equal_plain_loops():
     rng = np.random.default_rng(0)
     scores = torch.from_numpy(rng.normal(scale=3, size=(2, 3, 6, 6)))
-    future = torch.ones(6, 6, dtype=torch.bool).triu(1)
-    attention = torch.softmax(scores.masked_fill(future, -torch.inf), dim=3)
     bins = torch.from_numpy(rng.integers(-1, 4, size=(3, 6)))
-    found = language_model.measure(attention, bins, 4)
+    future = torch.ones(6, 6, dtype=torch.bool).triu(1)
+    scores = scores.masked_fill(future, -torch.inf)
+    attention = torch.softmax(scores, dim=3)
+    # What leaves all known keys with less than any number there is: their shares are as before.
+    lost = torch.where((bins == 3)[:, None], scores + 1000, scores)
+    assert torch.isclose(
+        language_model.measure(lost, bins, 4)["received"][:, :3],
+        language_model.measure(scores, bins, 4)["received"][:, :3],
+        rtol=1e-12,
+    ).all()
+    found = language_model.measure(scores, bins, 4)
     for run in range(2):
         sums = dict.fromkeys(("entropy", "top1", "sparse"), 0.0)
         received, pairs = np.zeros(4), np.zeros(4)

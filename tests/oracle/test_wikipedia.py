@@ -33,7 +33,7 @@ from onelayer.topic_structure.wikipedia.ratio import (
     permutations,
     topic_bits,
 )
-from onelayer.topic_structure.wikipedia.similarity import COSINE, pair_means
+from onelayer.topic_structure.wikipedia.similarity import COSINE, RAW, pair_means
 from tests.oracle import wikipedia as loops
 
 SOME = ["frog", "toad", "pond", "bach", "opera", "mozart"]
@@ -177,7 +177,17 @@ def test_embedding_ratios_are_those_of_unit_vectors_over_all_pairs():
     same, other = loops.mean_dots(unit.tolist(), sets, [1] * 30)
     assert row["value"] == pytest.approx(same / other, rel=1e-10)
     assert row["low"] < row["value"] < row["high"] and row["n"] == 30
-    by = measure_embeddings([table], labels, FEW).set_index("quantity")
+    by = measure_embeddings([table], labels, FEW, tightest=True).set_index("quantity")
+    without = []  # each topic in turn, and its words
+    for topic in range(3):
+        within, across = loops.mean_dots(unit.tolist(), sets, [k % 3 != topic for k in range(30)])
+        without.append(within / across)
+    raw, over = by.loc[RAW], by.loc[f"{RAW}_over_topics"]
+    half = scipy.stats.t.ppf(0.975, 2) * 2 * np.std(without, ddof=1) / math.sqrt(3)
+    assert over["high"] == pytest.approx(
+        over["value"] + math.hypot(raw["high"] - raw["value"], half)
+    )
+    assert over["n"] == 3 and f"{COSINE}_over_topics" not in by.index
     assert by.loc["embedding_cosine_difference", "value"] == pytest.approx(same - other)
     same, other = loops.mean_dots(vectors.tolist(), sets, [1] * 30)
     assert by.loc["embedding_raw_dot_difference", "value"] == pytest.approx(same - other)

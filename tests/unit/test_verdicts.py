@@ -27,7 +27,8 @@ def row(value, low=nan, high=nan, null=nan, n=nan, state=""):
         ((1.06, 1.02, 1.10), 1.32, "smaller"),  # excludes none, and a tenth is inside
         ((1.02, 1.01, 1.03), 6.29, "negligible"),  # not 1, and next to nothing of 5.29
         ((0.99, 0.97, 1.01), 1.32, "negligible"),
-        ((1.00, 0.96, 1.04), 1.32, "undecided"),  # a tenth is .032
+        ((1.00, 0.96, 1.04), 1.32, "smaller or none"),  # a tenth is .032
+        ((1.00, 0.68, 1.32), 1.32, "undecided"),  # the published effect at its end
         ((0.90, 0.85, 0.95), 1.32, "opposite"),
         ((1.50, 1.46, 1.54), 0.70, "opposite"),
         ((1.20, 0.90, 1.50), 1.32, "undecided"),  # reaches the published number and no effect
@@ -110,7 +111,12 @@ def test_a_direction_is_judged_by_its_side(ours, expected):
 
 @pytest.mark.parametrize(
     ("value", "null_high", "expected"),
-    [(1.30, 1.20, "reproduced"), (1.30, 1.31, "undecided"), (1.01, 1.20, "negligible")],
+    [
+        (1.30, 1.20, "reproduced"),
+        (1.30, 1.31, "undecided"),
+        (1.20, 1.21, "smaller or none"),  # the published effect is excluded, too
+        (1.01, 1.20, "negligible"),
+    ],
 )
 def test_what_random_labels_give_as_well_shows_no_effect(value, null_high, expected):
     ours = row(value, value - 0.02, value + 0.02, null=1.0)
@@ -150,6 +156,7 @@ def test_p_is_a_twentieth_where_the_interval_ends_at_what_is_excluded():
     effect_claim = {"rule": "effect", "published": 10}
     assert p_value(row(0, -1, 1), effect_claim, "negligible") == pytest.approx(0.05)
     assert p_value(row(2, 0, 4), effect_claim, "undecided") == pytest.approx(0.05)
+    assert p_value(row(4, -2, 10), effect_claim, "smaller or none") == pytest.approx(0.05)
     assert isnan(p_value(row(1), direction, "undecided"))
     assert isnan(p_value(row(1, 0, 2), {"rule": "bound", "published": 3}, "reproduced"))
     assert isnan(p_value(None, direction, "not run"))

@@ -15,6 +15,7 @@ VERDICTS = {
     "number, all of it is on the claimed side, by more than what matters; at most the bound",
     "smaller": "the interval lies between no effect and the published one",
     "larger": "the interval lies beyond the published effect",
+    "smaller or none": "the interval excludes the published effect, not no effect",
     "negligible": "the interval lies within a tenth of the published effect around none; without a "
     "number, within what matters",
     "opposite": "the interval lies on the other side of no effect, without a number by more than "
@@ -68,13 +69,15 @@ def judge(row: Mapping | None, claim: Mapping) -> str:
     _, low, high = effect(row, claim)
     if -near <= low and high <= near:
         return "negligible"
-    if row.get("null_low", nan) <= row["value"] <= row.get("null_high", nan):
-        return "undecided"
-    if rule == "direction":
+    told = not row.get("null_low", nan) <= row["value"] <= row.get("null_high", nan)
+    if rule == "direction" and told:
         return "reproduced" if low > near else "opposite" if high <= -near else "undecided"
-    if low <= 0:
-        return "opposite" if high < 0 else "undecided"
     slack = tolerance / abs(unit)
+    if rule == "direction" or not told or low <= 0 <= high:
+        short = rule != "direction" and high + slack < 1
+        return "smaller or none" if short else "undecided"
+    if high < 0:
+        return "opposite"
     if low - slack <= 1 <= high + slack:
         return "reproduced"
     return "larger" if low > 1 else "smaller"
@@ -103,7 +106,8 @@ def p_value(row: Mapping | None, claim: Mapping, verdict: str) -> float:
     """How surprising the row would be if what its verdict excludes were true; NaN: no test.
 
     Excluded is no effect (of a direction: one that does not matter), by 'negligible' one that does,
-    on either side. The law is Student's t of `n` - 1 degrees of freedom, or the normal one.
+    on either side, by 'smaller or none' the published one. The law is Student's t of `n` - 1
+    degrees of freedom, or the normal one.
     """
     rule = claim["rule"]
     if verdict in ("not run", "not reached") or row["state"] or rule in ("bound", "number"):
@@ -113,6 +117,8 @@ def p_value(row: Mapping | None, claim: Mapping, verdict: str) -> float:
     share, low, high = effect(row, claim)
     near = _near(claim)
     edges = (-near, near) if verdict == "negligible" else (0.0,)
+    if verdict == "smaller or none":
+        edges = (1.0,)
     if rule == "direction" and verdict != "negligible":
         edges = (copysign(near, share),)
     halves = [share - low if edge < share else high - share for edge in edges]

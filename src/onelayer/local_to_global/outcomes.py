@@ -137,9 +137,9 @@ def trap_rows(runs: pd.DataFrame, chain: Chain) -> dict[str, dict]:
     # Some runs have not come down to the unigram model yet, or diverged.
     state = {"state": NOT_REACHED} if (where[-1] == ABOVE).any() else {}
     return {
-        "trapped_share": trapped(losses.iloc[-1], chain),
+        "trapped_share": trapped(losses.iloc[-1], chain) | state,
         "escape_iteration": median_time(times),
-        "way_closed": mean(way(losses.iloc[-1], chain)) | state,
+        "way_closed": mean(way(losses.iloc[-1], chain), most=1.0) | state,
         "curvature_where_trapped": mean(stayed) | {"null": 0.0} if len(stayed) else MISSING,
         "curvature_before_escape": mean(left) | {"null": 0.0} if left else MISSING,
     }

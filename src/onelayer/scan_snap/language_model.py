@@ -133,7 +133,10 @@ def forward(
     positional: bool,
     drop: Callable[[Tensor, str], Tensor] = lambda values, use: values,
 ) -> tuple[Tensor, Tensor]:
-    """Of tokens [R, B, T]: states before the decoder, [R, B, T, d], and attention, [R, B, T, T]."""
+    """Of tokens [R, B, T]: states before the decoder, [R, B, T, d], and scores, [R, B, T, T].
+
+    Attention is the softmax of scores, which are -infinity of what comes later.
+    """
 
     def linear(x: Tensor, name: str) -> Tensor:
         return torch.baddbmm(parameters[f"{name}_bias"][:, None], x, parameters[name].mT)
@@ -154,13 +157,13 @@ def forward(
     query, key, value = linear(x, "attention_in").unflatten(1, (B, T)).chunk(3, dim=3)
     future = torch.ones(T, T, dtype=torch.bool, device=tokens.device).triu(1)
     scores = (query @ key.mT / math.sqrt(d)).masked_fill(future, -torch.inf)
-    attention = torch.softmax(scores, dim=3)
-    mixed = linear((drop(attention, "attention") @ value).flatten(1, 2), "attention_out")
+    attention = drop(torch.softmax(scores, dim=3), "attention")
+    mixed = linear((attention @ value).flatten(1, 2), "attention_out")
     x = norm(x + drop(mixed, "mixed"), "norm1")
     hidden = torch.relu(linear(x, "feed_forward_in"))
     out = linear(drop(hidden, "hidden"), "feed_forward_out")
     x = norm(x + drop(out, "out"), "norm2")
-    return x.unflatten(1, (B, T)), attention
+    return x.unflatten(1, (B, T)), scores
 
 
 def decoder_loss(parameters: Parameters, states: Tensor, targets: Tensor) -> Tensor:
@@ -230,28 +233,28 @@ def observe(parameters: Parameters, text: Text, positional: bool) -> dict[str, T
     sums = {}
     for windows in to_device(text.held_out, device).split(SEQUENCES):
         tokens = windows[None].expand(runs, -1, -1)
-        states, attention = forward(parameters, tokens[:, :, :-1], positional)
+        states, scores = forward(parameters, tokens[:, :, :-1], positional)
         loss = decoder_loss(parameters, states, tokens[:, :, 1:])
-        measured = measure(attention.double(), bin_of[windows[:, :-1]], len(text.bins))
+        measured = measure(scores.double(), bin_of[windows[:, :-1]], len(text.bins))
         measured["loss"] = loss * len(windows)
         sums = {name: sums.get(name, 0) + value for name, value in measured.items()}
     received = sums.pop("received") / sums.pop("pairs")
     means = {name: value / len(text.held_out) for name, value in sums.items()}
-    _, attention = forward(parameters, shown.expand(runs, 1, -1), positional)
-    return means | {"received": received, "map": attention[:, 0]}
+    _, scores = forward(parameters, shown.expand(runs, 1, -1), positional)
+    return means | {"received": received, "map": torch.softmax(scores[:, 0], dim=2)}
 
 
-def measure(attention: Tensor, bins: Tensor, number: int) -> dict[str, Tensor]:
+def measure(scores: Tensor, bins: Tensor, number: int) -> dict[str, Tensor]:
     """Sums over sequences of what each run's attention does.
 
-    Of attention, float64 [R, B, T, T], and each key's frequency bin, [B, T], of so many; -1: none.
+    Of its scores, float64 [R, B, T, T], and each key's frequency bin, [B, T], of so many; -1: none.
 
     Returns:
         `entropy`, `top1`, `sparse` [R]: mean over queries, summed over sequences. `received`
         [R, bins]: attention over uniform attention, summed over pairs; `pairs` [bins]: how many.
         Known tokens share what known ones get: what UNKNOWN, the last bin, loses is no gain.
     """
-    T = attention.shape[-1]
+    T, attention = scores.shape[-1], torch.softmax(scores, dim=3)
     sequence, query, key = 1, 2, 3  # axes of attention
     keys = torch.arange(1, T + 1, device=attention.device)[:, None]  # of each query
     past = torch.ones(T, T, dtype=torch.bool, device=attention.device).tril()
@@ -259,8 +262,9 @@ def measure(attention: Tensor, bins: Tensor, number: int) -> dict[str, Tensor]:
     sparse = ((relative < SPARSE) & past).sum(key) / keys[:, 0].double()
     in_bin = one_hot(bins + 1, number + 1)[..., 1:].double()  # [B, T, bins]
     known = in_bin[..., :-1].sum(2)  # [B, T]
-    among = attention * known[:, None]  # [R, B, T, T]
-    shares = (among / among.sum(key, keepdim=True)).nan_to_num(0)  # 0 / 0: no known key yet
+    # Of scores, since what known keys get may be too little for a number: [R, B, T, T].
+    among = scores.masked_fill(known[:, None] == 0, -torch.inf)
+    shares = torch.softmax(among, dim=3).nan_to_num(0)  # NaN: no known key yet
     relative = torch.where(known[:, None] > 0, shares * known.cumsum(1)[..., None], relative)
     return {
         "entropy": -torch.xlogy(attention, attention).sum(key).mean(query).sum(sequence),

@@ -98,16 +98,16 @@ def loss_and_gradients(
     targets = (task.contextual + task.num_last + classes)[..., None]  # [R, B, 1]
     loss = -log_p.gather(2, targets).squeeze(2).mean(dim=1)
 
-    # Backward through the cross-entropy: (softmax - one-hot) / B.
-    grad_logits = log_p.exp()
+    # Backward through the cross-entropy, softmax - one-hot; its 1 / B goes to the smaller factor.
+    grad_logits = log_p.exp_()
     grad_logits.scatter_add_(2, targets, grad_logits.new_full((1, 1, 1), -1).expand_as(targets))
-    grad_logits /= task.batch
-    grad_Y, grad_x = torch.empty_like(Y), torch.empty_like(combined)
-    grad_Y[:, :COMMON] = common.mT @ grad_logits
+    grad_Y, grad_x, mean = torch.empty_like(Y), torch.empty_like(combined), combined / task.batch
+    grad_Y[:, :COMMON] = mean[..., :COMMON].mT @ grad_logits
     grad_x[..., :COMMON] = grad_logits @ Y[:, :COMMON].mT
     for at, tokens in blocks:
-        grad_Y[tokens] = distinct[at].mT @ grad_logits[at]
+        grad_Y[tokens] = mean[..., COMMON:][at].mT @ grad_logits[at]
         grad_x[..., COMMON:][at] = grad_logits[at] @ Y[tokens].mT
+    grad_x /= task.batch
     # Through x = a / |a|, then through the softmax.
     grad_a = (grad_x - combined * (combined * grad_x).sum(2, keepdim=True)) / norm
     grad_z = a * (grad_a - (a * grad_a).sum(2, keepdim=True))

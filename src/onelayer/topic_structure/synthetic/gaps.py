@@ -115,8 +115,10 @@ def gap_grid(words: blocks.TopicModelSettings, grid: blocks.GapGridSettings) -> 
 
     One number at a time is changed to those of the grid. Exactly the proportion p_m of the words is
     selected, as the paper defines it. E has the T dimensions that it has in the theorem: more only
-    fit the noise of finite documents. `varied` is base, or what differs from it; `off` how far
-    documents of the fewest words may take W_V's gap from the theorem's, whose are infinitely long.
+    fit the noise of finite documents. What their number adds is taken off: twice the gap of all
+    documents less the mean of those of both halves (a jackknife, Quenouille 1956). `varied` is
+    base, or what differs from it; `off` how far documents of the fewest words may take either gap
+    from the theorem's, whose are infinitely long.
     """
     own = {"v": words.v, "T": words.T, "p_m": words.p_m, "p_c": words.p_c, "tau": grid.tau}
     others = {"v": grid.v, "T": grid.T, "p_m": grid.p_m, "p_c": grid.p_c, "tau": grid.taus}
@@ -130,10 +132,12 @@ def gap_grid(words: blocks.TopicModelSettings, grid: blocks.GapGridSettings) -> 
         setting["theory"] = theory = optima.theory_gap(model)
         setting["off"] = abs(optima.gap_at_length(model, tau, grid.N[0]) - theory)
         for seed in range(grid.seeds):
-            moments = optima.moments(draw(model, grid, "gap grid", tau, seed=seed))
-            optimal = {"W_V": optima.ridge_value(moments, 0.0)}
-            optimal["E"] = optima.ridge_embedding(moments, 0.0, model.T)
-            for parameter, matrix in optimal.items():
-                gap = float(optima.gap(model, matrix))
+            halves = (draw(model, grid, f"gap grid {half}", tau, seed=seed) for half in range(2))
+            first, second = (np.array(optima.moments(rows)) for rows in halves)
+            moments = first, second, (first + second) / 2
+            optimal = {"W_V": [optima.ridge_value(of, 0.0) for of in moments]}
+            optimal["E"] = [optima.ridge_embedding(of, 0.0, model.T) for of in moments]
+            for parameter, matrices in optimal.items():
+                gap = float(optima.gap(model, np.array(matrices)) @ [-0.5, -0.5, 2.0])
                 gaps.append(setting | {"parameter": parameter, "gap": gap, "seed": seed})
     return pd.DataFrame(gaps)

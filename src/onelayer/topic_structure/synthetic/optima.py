@@ -118,10 +118,10 @@ def theory_gap(words: blocks.TopicModelSettings, visible: float | None = None) -
 
 
 def gap_at_length(words: blocks.TopicModelSettings, tau: int, N: int) -> float:
-    """The exact gap of the optimal W_V for N words and tau topics, the proportion p_m selected.
+    """The exact gap of either theorem's optimum for N words and tau topics, p_m of N selected.
 
     Symmetry makes each contrast a of topics an eigenvector of E[x x^T] and of E[x y^T]. So W_V
-    scales it by E[(a x)(a y)] / E[(a x)^2], masked words being keys.
+    scales it by E[(a x)(a y)] / E[(a x)^2], masked words being keys, and E = W_E^T W_E as much.
     """
     p_c = words.p_c
     # What two words at different places share of a contrast; a word shares 1 with itself.

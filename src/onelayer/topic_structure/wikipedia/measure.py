@@ -22,14 +22,21 @@ from onelayer.seeds import generator
 from onelayer.settings.probe import UncertaintySettings
 from onelayer.topic_structure.wikipedia import ratio
 from onelayer.topic_structure.wikipedia.ratio import EDGES, Labels, Pairs, Variant
-from onelayer.topic_structure.wikipedia.similarity import DOT, RAW_DOT, SOURCES, pair_means
+from onelayer.topic_structure.wikipedia.similarity import (
+    DOT,
+    RAW,
+    RAW_DIFFERENCE,
+    RAW_DOT,
+    SOURCES,
+    pair_means,
+)
 
 B = len(EDGES)
 ALL = "all"
 AUTHORS, OURS = "authors", "ours"  # ways to probe: whose topics, words a topic, weights
 ATTENTION, EQUAL = "attention_ratio", "attention_ratio_distance_standardised"
 WITHIN_DOCUMENTS = f"{ATTENTION}_within_documents"
-OVER_TOPICS = "_over_topics"  # behind the name of a quantity of attention
+OVER_TOPICS = "_over_topics"  # behind the name of a quantity
 TOPIC_GROUPS = 20  # of the jackknife over topics
 TIGHTER = f"{ATTENTION}_tightest_minus_loosest"
 DISJOINT = f"{ATTENTION}_disjoint_minus_overlapping"
@@ -175,7 +182,7 @@ def measure_embeddings(
     the raw matrix `embedding_raw_cosine_ratio` and `embedding_raw_dot_ratio`. Behind each ratio the
     mean within topics less that across, `embedding_cosine_difference`, ..., and the mean across,
     `embedding_cosine_different`, ...: where 0 is within its interval the ratio means nothing.
-    Of `tightest` nothing is measured at looser thresholds.
+    Of `tightest` looser thresholds are left out, and what is judged is again, `..._over_topics`.
 
     Raises:
         OnelayerError: vectors are zero or not finite, or a variant has too few pairs.
@@ -205,20 +212,26 @@ def measure_embeddings(
         for quantity, matrices in vectors.items():
             if SOURCES[quantity] == "raw" and variant not in labels.first:
                 continue
-            means = pair_means([matrix[chosen] for matrix in matrices], topics[chosen], draws)
+            x = [matrix[chosen] for matrix in matrices]
+            means = pair_means(x, topics[chosen], draws)
             if not np.isfinite(means).all():
                 raise OnelayerError(
                     f"topics: threshold {variant.threshold}, {variant.overlap}: too few "
                     f"pairs of {size} words for embeddings, their interval and null; a looser "
                     "threshold"
                 )
-            within, across = means.transpose(2, 1, 0)  # [draws, S]
+            left = fewer_topics(topics[chosen]) if tightest and SOURCES[quantity] == "raw" else []
+            means = [means, *(pair_means(x, t, [(t.any(axis=1).astype(int), stay)]) for t in left)]
+            within, across = np.concatenate(means, axis=1).transpose(2, 1, 0)  # [draws, S]
             name, end = quantity.removesuffix("ratio"), 1 + len(times)
+            last = end + len(moved)
             with np.errstate(divide="ignore", invalid="ignore"):
                 numbers = {quantity: within / across, f"{name}difference": within - across}
             for derived, by_draw in (numbers | {f"{name}different": across}).items():
-                split = Draws(by_draw[0], by_draw[1:end], by_draw[end:], size)
-                measured += estimate_rows(variant, derived, seeds, split)
+                split = Draws(by_draw[0], by_draw[1:end], by_draw[end:last], size)
+                measured += (rows := [*estimate_rows(variant, derived, seeds, split)])
+                if left and derived in (RAW, RAW_DIFFERENCE):
+                    measured.append(over_topics(rows[0], by_draw[last:].mean(axis=1)))
     return pd.DataFrame(measured)
 
 
@@ -295,12 +308,9 @@ def without_topics(pairs: Pairs, same: np.ndarray, topics: np.ndarray) -> dict[s
     """
     numbers, distance, sums = pairs.numbers, pairs.distance, []
     whole = ratio.class_sums(numbers, same, distance, B)
-    groups = np.arange(topics.shape[1]) % TOPIC_GROUPS
-    of_group = [topics[:, groups == group].any(axis=1) for group in np.unique(groups)]
-    bits = (np.array(of_group).T << np.arange(len(of_group))).sum(axis=1)  # a word's groups
-    bits = bits[pairs.first] | bits[pairs.second]
-    for group in range(len(of_group)):
-        left, rows = topics & (groups != group), np.flatnonzero(bits & 1 << group)
+    for left in fewer_topics(topics):
+        loses = (left != topics).any(axis=1)
+        rows = np.flatnonzero(loses[pairs.first] | loses[pairs.second])
         first, second = pairs.first[rows], pairs.second[rows]
         kept = left.any(axis=1)[first] & left.any(axis=1)[second]
         now = ratio.meets(ratio.topic_bits(left), first, second)[kept]
@@ -310,6 +320,12 @@ def without_topics(pairs: Pairs, same: np.ndarray, topics: np.ndarray) -> dict[s
     left_out = np.stack(sums)  # [G, 1 + S, 2, B]
     ratios = {ATTENTION: ratio.plain(left_out), EQUAL: ratio.at_equal(left_out)}
     return {quantity: each.mean(axis=-1) for quantity, each in ratios.items()}
+
+
+def fewer_topics(topics: np.ndarray) -> list[np.ndarray]:
+    """The words' topics, bool [W, K], without each of G groups of them in turn."""
+    groups = np.arange(topics.shape[1]) % TOPIC_GROUPS
+    return [topics & (groups != group) for group in np.unique(groups)]
 
 
 def over_topics(row: dict, without: np.ndarray) -> dict:

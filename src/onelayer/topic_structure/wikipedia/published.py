@@ -9,7 +9,7 @@ import pandas as pd
 from onelayer.evidence.intervals import mean
 from onelayer.topic_structure.wikipedia import measure
 from onelayer.topic_structure.wikipedia.measure import ALL, ATTENTION, DISJOINT, EQUAL, OVER_TOPICS
-from onelayer.topic_structure.wikipedia.similarity import COSINE, DOT, RAW
+from onelayer.topic_structure.wikipedia.similarity import COSINE, DOT, RAW, RAW_DIFFERENCE
 
 WORDS = {  # of the paper's heat maps of embeddings
     "animals": ["frog", "toad", "lizard"],
@@ -17,7 +17,6 @@ WORDS = {  # of the paper's heat maps of embeddings
     "mathematics": ["algebra", "arithmetic", "calculus"],
 }
 COMPARED = [ATTENTION, COSINE, DOT]
-RAW_DIFFERENCE = "embedding_raw_dot_difference"  # of E = W_E^T W_E, the theorem's
 PUBLISHED_AS = dict(zip(COMPARED, COMPARED, strict=True)) | {RAW: COSINE}
 # Beyond the paper: at the tightest threshold alone.
 AT_FIRST = [measure.WITHIN_DOCUMENTS, RAW, RAW_DIFFERENCE]
