@@ -18,8 +18,9 @@ NOTES = [
     "its 95% interval (Student's t).",
     "The paper gives no exponents. In the limit of small rates training is a flow, whose exponents "
     "add up to -1: time alone fixes the sum. Momentum m comes m / (1 - m) iterations late, "
-    "momentum_delay times the time. Where that is near 1, as at half and twice the rates of Fig. "
-    "4, exponents measure the delay, too: claims are judged at those and at the smallest.",
+    "momentum_delay times the time. Where that is near 1, as with lr_Z and lr_Y/lr_Z half and "
+    "twice those of Fig. 4, exponents measure the delay, too: claims are judged at those and at "
+    "the smallest.",
 ]
 
 
@@ -80,11 +81,7 @@ with job(snakemake) as step:
     rows = table(pd.read_parquet(snakemake.input[0]), step.settings["transition"]["momentum"])
     title = "Scan and Snap: time of the phase transition by learning rates"
     some = rows[rows["quantity"] != "transition_time"]
-    rates = (
-        some["slower"]
-        .map("rates / {:g}".format)
-        .replace("rates / 1", "Fig. 4's rates, .5 and 2 times")
-    )
+    rates = some["slower"].map("rates / {:g}".format).replace("rates / 1", "about Fig. 4's rates")
     shown = side_by_side(some.assign(rates=rates), ["quantity"], "rates")
     step.save_table(rows, title=title, shown=shown, notes=NOTES)
     step.save_figure(draw(rows))
