@@ -49,7 +49,8 @@ def pair_means(
     once. A draw has multiplicities n, [W]: a pair counts n_i n_j times, a word never pairs with its
     own copies; and a permutation p, [W]: word w takes the topics of word p[w].
     """
-    sets, group = np.unique(topics, axis=0, return_inverse=True)
+    bits, group = np.unique(np.packbits(topics, axis=1), axis=0, return_inverse=True)
+    sets = np.unpackbits(bits, axis=1, count=topics.shape[1])
     shape = len(sets), len(topics)
     by_topic = csr_array(sets.T.astype(np.float64))  # [K, G]
     shared = sets.astype(np.float64) @ sets.T
