@@ -3,11 +3,16 @@
 import numpy as np
 import pytest
 import torch
+from scipy import stats
 from torch.nn import functional
 
 from onelayer.ensemble import RunRandom
-from onelayer.settings.topic_structure_synthetic import SyntheticTraining, TopicModelSettings
-from onelayer.topic_structure.synthetic import attention, data, model, optima
+from onelayer.settings.topic_structure_synthetic import (
+    GapGridSettings,
+    SyntheticTraining,
+    TopicModelSettings,
+)
+from onelayer.topic_structure.synthetic import attention, data, gaps, model, optima
 from onelayer.topic_structure.synthetic.train import Batches, Run, initial_parameters, train_runs
 from tests.oracle.topic_structure_synthetic import BertStyle, sequence_loss
 
@@ -237,3 +242,12 @@ def test_the_value_matrixs_optimum_is_the_regression_of_masked_words_on_key_shar
     W = np.linalg.lstsq(np.vstack([X, extra]), np.vstack([Y, 0 * extra]), rcond=None)[0].T
     found = optima.ridge_value(optima.moments(rows), decay)
     np.testing.assert_allclose(found, W, atol=1e-9)
+
+
+def test_the_number_of_documents_takes_nothing_off_the_gap_of_the_embeddings():
+    # As they are, these documents' gaps are .990 and .995 of it, 3.5 standard errors below.
+    words = TopicModelSettings(T=10, v=10, p_m=0.15, p_c=0.9, p_r=0.1, selection="proportion")
+    grid = {"N": (1000, 1000), "documents": 40, "seeds": 8, "tau": 2, "taus": [], "v": [], "T": []}
+    found = gaps.gap_grid(words, GapGridSettings(**grid, p_m=[], p_c=[]))
+    ratios = found.loc[found["parameter"] == "E", "gap"] / optima.gap_at_length(words, 2, 1000)
+    assert abs(ratios.mean() - 1) < 2.4 * stats.sem(ratios) < 0.004

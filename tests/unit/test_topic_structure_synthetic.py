@@ -369,15 +369,6 @@ def test_the_grid_selects_the_proportion_and_changes_one_number_at_a_time() -> N
     assert {name: tuple(row) for name, row in varied.T.items()} == expected
 
 
-def test_the_number_of_documents_takes_nothing_off_the_gap_of_the_embeddings() -> None:
-    # As they are, these documents' gaps are .990 and .995 of it, 3.5 standard errors below.
-    words = TopicModelSettings(T=10, v=10, p_m=0.15, p_c=0.9, p_r=0.1, selection="proportion")
-    grid = {"N": (1000, 1000), "documents": 40, "seeds": 8, "tau": 2, "taus": [], "v": [], "T": []}
-    found = gaps.gap_grid(words, GapGridSettings(**grid, p_m=[], p_c=[]))
-    ratios = found.loc[found["parameter"] == "E", "gap"] / optima.gap_at_length(words, 2, 1000)
-    assert abs(ratios.mean() - 1) < 2.4 * stats.sem(ratios) < 0.004
-
-
 def settings_with(**changes: dict) -> SyntheticSettings:
     known = yaml.safe_load((ROOT / "config.yaml").read_text())["topic_structure"]["synthetic"]
     for block, values in changes.items():

@@ -69,13 +69,14 @@ def judge(row: Mapping | None, claim: Mapping) -> str:
     _, low, high = effect(row, claim)
     if -near <= low and high <= near:
         return "negligible"
-    told = not row.get("null_low", nan) <= row["value"] <= row.get("null_high", nan)
-    if rule == "direction" and told:
+    of_null = row.get("null_low", nan) <= row["value"] <= row.get("null_high", nan)
+    if rule == "direction":
+        if of_null:
+            return "undecided"
         return "reproduced" if low > near else "opposite" if high <= -near else "undecided"
     slack = tolerance / abs(unit)
-    if rule == "direction" or not told or low <= 0 <= high:
-        short = rule != "direction" and high + slack < 1
-        return "smaller or none" if short else "undecided"
+    if of_null or low <= 0 <= high:
+        return "smaller or none" if high + slack < 1 else "undecided"
     if high < 0:
         return "opposite"
     if low - slack <= 1 <= high + slack:
@@ -116,9 +117,7 @@ def p_value(row: Mapping | None, claim: Mapping, verdict: str) -> float:
         return nan
     share, low, high = effect(row, claim)
     near = _near(claim)
-    edges = (-near, near) if verdict == "negligible" else (0.0,)
-    if verdict == "smaller or none":
-        edges = (1.0,)
+    edges = {"negligible": (-near, near), "smaller or none": (1.0,)}.get(verdict, (0.0,))
     if rule == "direction" and verdict != "negligible":
         edges = (copysign(near, share),)
     halves = [share - low if edge < share else high - share for edge in edges]

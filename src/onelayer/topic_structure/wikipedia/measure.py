@@ -20,16 +20,9 @@ from onelayer.errors import OnelayerError
 from onelayer.evidence import intervals
 from onelayer.seeds import generator
 from onelayer.settings.probe import UncertaintySettings
-from onelayer.topic_structure.wikipedia import ratio
+from onelayer.topic_structure.wikipedia import ratio, similarity
 from onelayer.topic_structure.wikipedia.ratio import EDGES, Labels, Pairs, Variant
-from onelayer.topic_structure.wikipedia.similarity import (
-    DOT,
-    RAW,
-    RAW_DIFFERENCE,
-    RAW_DOT,
-    SOURCES,
-    pair_means,
-)
+from onelayer.topic_structure.wikipedia.similarity import SOURCES, pair_means
 
 B = len(EDGES)
 ALL = "all"
@@ -187,17 +180,7 @@ def measure_embeddings(
     Raises:
         OnelayerError: vectors are zero or not finite, or a variant has too few pairs.
     """
-    vectors = {quantity: [] for quantity in SOURCES}  # [W, d] of each checkpoint
-    for embedded, (quantity, source) in itertools.product(checkpoints, SOURCES.items()):
-        matrix = np.stack(embedded.set_index("word")[source][list(labels.words)].to_list())
-        lengths = np.linalg.norm(matrix, axis=1)
-        if bad := int((~(np.isfinite(lengths) & (lengths > 0))).sum()):
-            raise OnelayerError(
-                f"word embeddings: {bad} of {len(matrix)} vectors are zero or not finite: no cosine"
-            )
-        dot = quantity in (DOT, RAW_DOT)
-        vectors[quantity].append(matrix if dot else matrix / lengths[:, None])
-    measured = []
+    measured, vectors = [], _vectors(checkpoints, labels.words)
     for variant, topics in zip(labels.variants, labels.topics, strict=True):
         if tightest and variant not in labels.first:
             continue
@@ -210,7 +193,8 @@ def measure_embeddings(
         moved = np.searchsorted(chosen, moved[:, chosen])
         draws = [(once, stay), *((n, stay) for n in times), *((once, p) for p in moved)]
         for quantity, matrices in vectors.items():
-            if SOURCES[quantity] == "raw" and variant not in labels.first:
+            raw = SOURCES[quantity] == "raw"
+            if raw and variant not in labels.first:
                 continue
             x = [matrix[chosen] for matrix in matrices]
             means = pair_means(x, topics[chosen], draws)
@@ -220,7 +204,7 @@ def measure_embeddings(
                     f"pairs of {size} words for embeddings, their interval and null; a looser "
                     "threshold"
                 )
-            left = fewer_topics(topics[chosen]) if tightest and SOURCES[quantity] == "raw" else []
+            left = fewer_topics(topics[chosen]) if tightest and raw else []
             means = [means, *(pair_means(x, t, [(t.any(axis=1).astype(int), stay)]) for t in left)]
             within, across = np.concatenate(means, axis=1).transpose(2, 1, 0)  # [draws, S]
             name, end = quantity.removesuffix("ratio"), 1 + len(times)
@@ -230,9 +214,24 @@ def measure_embeddings(
             for derived, by_draw in (numbers | {f"{name}different": across}).items():
                 split = Draws(by_draw[0], by_draw[1:end], by_draw[end:last], size)
                 measured += (rows := [*estimate_rows(variant, derived, seeds, split)])
-                if left and derived in (RAW, RAW_DIFFERENCE):
+                if left and derived in (similarity.RAW, similarity.RAW_DIFFERENCE):
                     measured.append(over_topics(rows[0], by_draw[last:].mean(axis=1)))
     return pd.DataFrame(measured)
+
+
+def _vectors(checkpoints: Sequence[pd.DataFrame], words: Sequence[str]) -> dict[str, list]:
+    """Of each quantity the words' vectors, [W, d] of each checkpoint, of length 1 for cosines."""
+    vectors = {quantity: [] for quantity in SOURCES}
+    for embedded, (quantity, source) in itertools.product(checkpoints, SOURCES.items()):
+        matrix = np.stack(embedded.set_index("word")[source][list(words)].to_list())
+        lengths = np.linalg.norm(matrix, axis=1)
+        if bad := int((~(np.isfinite(lengths) & (lengths > 0))).sum()):
+            raise OnelayerError(
+                f"word embeddings: {bad} of {len(matrix)} vectors are zero or not finite: no cosine"
+            )
+        dot = quantity in (similarity.DOT, similarity.RAW_DOT)
+        vectors[quantity].append(matrix if dot else matrix / lengths[:, None])
+    return vectors
 
 
 def resamples(D: int, settings: UncertaintySettings) -> np.ndarray:
