@@ -5,7 +5,7 @@ exp(Z[m, l]). The combined vector x = a / |a| (l2 norm) goes through the decoder
 the loss is the cross-entropy with the next token n. No residual, no positions.
 
 Only what can matter is kept of the M x M matrices: Z for a query token and the tokens of its
-classes, the columns of Y for contextual tokens. Gradients are by hand: autograd takes 1.1 to 1.5
+classes, the columns of Y for contextual tokens. Gradients are by hand: autograd takes 1.3 to 2
 times as long. Shapes: R runs, F classes, B sequences, I contextual tokens, M tokens, 20 slots of a
 class; Y is kept transposed, [R, I, M].
 """
@@ -21,7 +21,7 @@ from torch import Tensor
 
 from onelayer.ensemble import Ensemble, Optimizer, RunRandom, train_in_chunks
 from onelayer.ensemble.execution import Execution
-from onelayer.scan_snap.data import COMMON, DISTINCT, TOKEN_CHANCES, Task, draw_counts
+from onelayer.scan_snap.data import COMMON, DISTINCT, SLOTS, TOKEN_CHANCES, Task, draw_counts
 from onelayer.scan_snap.measures import ATTENTION, KEYS, WINDOW, fastest_decoder
 from onelayer.settings.scan_snap import SimulationSettings, TransitionSettings
 
@@ -29,10 +29,15 @@ Parameters = dict[str, Tensor]
 CHUNK = 16  # of about so many runs a core's cache holds parameters, momentum and gradients
 
 
-def read_batch(task: Task, seeds: Sequence[int], step: int) -> tuple[Tensor, Tensor]:
-    """Counts [R, B, 20] and classes [R, B] of a step; runs of equal seeds have the same."""
-    counts, classes = zip(*(draw_counts(task, seed, step) for seed in seeds), strict=True)
-    return torch.from_numpy(np.stack(counts)), torch.from_numpy(np.stack(classes))
+def read_batch(task: Task, seeds: Sequence[int], step: int) -> tuple[Tensor, Tensor, Tensor]:
+    """A step's counts [S, 20, B] and ascending classes [S, B] of S different seeds, and its runs.
+
+    Runs of one seed share its batch and must be neighbours; `runs` [S] says how many each has.
+    """
+    different = {seed: seeds.count(seed) for seed in seeds}
+    counts, classes = zip(*(draw_counts(task, seed, step) for seed in different), strict=True)
+    counts, classes = (torch.from_numpy(np.stack(of_seeds)) for of_seeds in (counts, classes))
+    return counts.mT, classes, torch.tensor(list(different.values()))
 
 
 def initial_parameters(task: Task, seeds: Sequence[int], scheme: str) -> Parameters:
@@ -61,59 +66,57 @@ def contextual_attention(task: Task, parameters: Parameters) -> Parameters:
     return {"c": torch.softmax(z + torch.from_numpy(TOKEN_CHANCES).log(), dim=2)}
 
 
-def class_blocks(task: Task, classes: Tensor) -> Iterator[tuple[tuple, tuple]]:
-    """Of each class: its (runs, sequences), and (runs, rows of Y) of its 10 distinct tokens.
+def class_blocks(task: Task, classes: Tensor, runs: Tensor) -> Iterator[tuple[slice, ...]]:
+    """Of each seed and class: runs, sequences, and rows of Y of the class's 10 distinct tokens.
 
-    Runs of one seed stand next to each other and have the same ascending `classes` [R, B]. A
-    product by classes takes 20 tokens a sequence, not all I.
+    Of a batch's `classes` and `runs`. A product by classes takes 20 tokens a sequence, not all I.
     """
-    batches, sizes = torch.unique_consecutive(classes, dim=0, return_counts=True)
-    edges = torch.arange(task.classes + 1).expand(len(batches), -1).contiguous()
-    bounds = torch.searchsorted(batches, edges).tolist()  # of the sequences of a class
-    ends = sizes.cumsum(0)
-    for start, end, of_class in zip((ends - sizes).tolist(), ends.tolist(), bounds, strict=True):
-        runs = slice(start, end)
+    edges = torch.arange(task.classes + 1).expand(len(classes), -1).contiguous()
+    bounds = torch.searchsorted(classes, edges).tolist()  # of the sequences of a class
+    ends = runs.cumsum(0)
+    for start, end, of_class in zip((ends - runs).tolist(), ends.tolist(), bounds, strict=True):
         for f, sequences in enumerate(itertools.pairwise(of_class)):
             first = COMMON + DISTINCT * f
-            yield (runs, slice(*sequences)), (runs, slice(first, first + DISTINCT))
+            yield slice(start, end), slice(*sequences), slice(first, first + DISTINCT)
 
 
 def loss_and_gradients(
-    task: Task, parameters: Parameters, batch: tuple[Tensor, Tensor]
+    task: Task, parameters: Parameters, batch: tuple[Tensor, Tensor, Tensor]
 ) -> tuple[Tensor, Parameters]:
     """Loss of every run, [R], and the gradients of its mean over the batch."""
-    Y, (counts, classes) = parameters["Y"], batch
-    # Forward: attention over a class's tokens, [R, B, 20]; x = a / |a|; logits of all tokens.
-    of_class = classes[..., None].expand_as(counts)
-    z = attention_logits(task, parameters["Z"]).gather(1, of_class)
-    a = torch.softmax(z + counts.to(z.dtype).log_(), dim=2)
-    norm = a.square().sum(2, keepdim=True).sqrt_()
-    combined = a / norm
-    common, distinct = combined[..., :COMMON], combined[..., COMMON:]
-    blocks = list(class_blocks(task, classes))
-    logits = common @ Y[:, :COMMON]
-    for at, tokens in blocks:
-        logits[at] += distinct[at] @ Y[tokens]
-    log_p = torch.log_softmax(logits, dim=2)  # [R, B, M]
+    Y, (counts, classes, runs) = parameters["Y"], batch
+    blocks = list(class_blocks(task, classes, runs))
+    log_counts = counts.to(Y.dtype).log_().repeat_interleave(runs, dim=0)  # [R, 20, B]
+    classes = classes.repeat_interleave(runs, dim=0)  # [R, B]
+    # Forward: attention over a class's tokens, [R, 20, B]; x = a / |a|; logits of all tokens.
+    of_class = classes[:, None].expand_as(log_counts)
+    z = attention_logits(task, parameters["Z"]).mT.gather(2, of_class)
+    a = torch.softmax(z.add_(log_counts), dim=1)
+    norm = a.square().sum(1, keepdim=True).sqrt_()
+    x = a / norm
+    logits = x[:, :COMMON].mT @ Y[:, :COMMON]
+    for r, b, tokens in blocks:
+        logits[r, b].add_(torch.bmm(x[r, COMMON:, b].mT, Y[r, tokens]))
+    p = torch.softmax(logits, dim=2)  # [R, B, M]
     targets = (task.contextual + task.num_last + classes)[..., None]  # [R, B, 1]
-    loss = -log_p.gather(2, targets).squeeze(2).mean(dim=1)
+    # Rather than by log_softmax, which takes twice as long; where p underflows, 87 nats.
+    loss = -p.gather(2, targets).clamp_min_(torch.finfo(p.dtype).tiny).log_().mean(dim=(1, 2))
 
     # Backward through the cross-entropy, softmax - one-hot; its 1 / B goes to the smaller factor.
-    grad_logits = log_p.exp_()
-    grad_logits.scatter_add_(2, targets, grad_logits.new_full((1, 1, 1), -1).expand_as(targets))
-    grad_Y, grad_x, mean = torch.empty_like(Y), torch.empty_like(combined), combined / task.batch
-    grad_Y[:, :COMMON] = mean[..., :COMMON].mT @ grad_logits
-    grad_x[..., :COMMON] = grad_logits @ Y[:, :COMMON].mT
-    for at, tokens in blocks:
-        grad_Y[tokens] = mean[..., COMMON:][at].mT @ grad_logits[at]
-        grad_x[..., COMMON:][at] = grad_logits[at] @ Y[tokens].mT
+    grad_logits = p.scatter_add_(2, targets, p.new_full((1, 1, 1), -1).expand_as(targets))
+    grad_Y, grad_x, mean = torch.empty_like(Y), torch.empty_like(x), x / task.batch
+    grad_Y[:, :COMMON] = mean[:, :COMMON] @ grad_logits
+    grad_x[:, :COMMON] = Y[:, :COMMON] @ grad_logits.mT
+    for r, b, tokens in blocks:
+        grad_Y[r, tokens] = torch.bmm(mean[r, COMMON:, b], grad_logits[r, b])
+        grad_x[r, COMMON:, b] = torch.bmm(Y[r, tokens], grad_logits[r, b].mT)
     grad_x /= task.batch
     # Through x = a / |a|, then through the softmax.
-    grad_a = (grad_x - combined * (combined * grad_x).sum(2, keepdim=True)) / norm
-    grad_z = a * (grad_a - (a * grad_a).sum(2, keepdim=True))
+    grad_a = (grad_x - x * (x * grad_x).sum(1, keepdim=True)) / norm
+    grad_z = a * (grad_a - (a * grad_a).sum(1, keepdim=True))
     # Sums over the sequences of a class; for common tokens over the classes of a query token, too.
-    by_class = z.new_zeros(len(z), task.classes, z.shape[2]).scatter_add_(1, of_class, grad_z)
-    of_last = by_class.unflatten(1, (task.num_last, task.next_per_last))  # [R, m, n, 20]
+    by_class = z.new_zeros(len(z), SLOTS, task.classes).scatter_add_(2, of_class, grad_z)
+    of_last = by_class.mT.unflatten(1, (task.num_last, task.next_per_last))  # [R, m, n, 20]
     grad_Z = torch.cat([of_last[..., :COMMON].sum(2), of_last[..., COMMON:].flatten(2)], dim=2)
     return loss, {"Y": grad_Y, "Z": grad_Z}
 
