@@ -180,7 +180,10 @@ def meets(bits: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray
 
     A table of words by words would say the same, and not fit a processor's cache.
     """
-    return np.any([(block[first] & block[second]) != 0 for block in bits], axis=0)
+    shared = np.zeros(len(first), dtype=np.uint64)
+    for block in bits:
+        shared |= block.take(first) & block.take(second)
+    return shared != 0
 
 
 def permutations(
@@ -218,7 +221,8 @@ def permuted_sums(
     sums = [np.empty((len(moved), len(numbers), 2, U)) for _, U in strata]
     for draw, p in enumerate(moved):
         if alone:  # the same, in half of the time
-            same = np.flatnonzero(topic[p][pairs.first] == topic[p][pairs.second])
+            permuted = topic[p]
+            same = np.flatnonzero(permuted.take(pairs.first) == permuted.take(pairs.second))
         else:
             same = np.flatnonzero(meets(bits[:, p], pairs.first, pairs.second))
         weights = numbers[:, same]  # few of all

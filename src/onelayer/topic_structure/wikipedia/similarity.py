@@ -55,10 +55,11 @@ def pair_means(
     by_topic = csr_array(sets.T.astype(np.float64))  # [K, G]
     shared = sets.astype(np.float64) @ sets.T
     again = csr_array(np.where(shared > 1, 1.0 - shared, 0.0))  # [G, G]
-    members = [  # [G, W], with multiplicities
-        (csr_array((n.astype(np.float64), (group[p], np.arange(len(topics)))), shape), n)
-        for n, p in draws
-    ]
+    members = []  # [G, W], with multiplicities
+    for n, p in draws:
+        drawn = np.flatnonzero(n)
+        entries = n[drawn].astype(np.float64), (group[p[drawn]], drawn)
+        members.append((csr_array(entries, shape), n))
     sums = []  # of pairs and of each kind: of pairs that share a topic, and of others, [draws, 2]
     for x in (np.ones((len(topics), 1)), *vectors):
         squares = np.einsum("wd,wd->w", x, x)
