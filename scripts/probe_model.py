@@ -10,10 +10,14 @@ from onelayer.settings.topics import AmbiguitySettings
 from onelayer.text.models.checkpoints import load_checkpoint
 from onelayer.text.models.tokenizer import load_tokenizer, piece_ids
 from onelayer.topic_structure.wikipedia.measure import AUTHORS, OURS, measure_model
-from onelayer.topic_structure.wikipedia.probe import encode_texts, pair_attention, sample_articles
+from onelayer.topic_structure.wikipedia.probe import (
+    embed,
+    encode_texts,
+    pair_attention,
+    sample_articles,
+)
 from onelayer.topic_structure.wikipedia.published import WORDS
 from onelayer.topic_structure.wikipedia.ratio import keep_words, label_words, topic_bits
-from onelayer.topic_structure.wikipedia.similarity import embed
 
 with job(snakemake) as step:
     given, params = snakemake.input, snakemake.params

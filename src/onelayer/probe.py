@@ -33,10 +33,14 @@ from onelayer.text.models.checkpoints import load_checkpoint, longest_text, rand
 from onelayer.text.models.tokenizer import check_pieces, load_tokenizer, piece_ids
 from onelayer.topic_structure.wikipedia import measure
 from onelayer.topic_structure.wikipedia.measure import ATTENTION, AUTHORS, EQUAL, OURS
-from onelayer.topic_structure.wikipedia.probe import encode_texts, pair_attention, sample_articles
+from onelayer.topic_structure.wikipedia.probe import (
+    embed,
+    encode_texts,
+    pair_attention,
+    sample_articles,
+)
 from onelayer.topic_structure.wikipedia.ratio import keep_words, label_words, topic_bits
 from onelayer.topic_structure.wikipedia.reading import choose_articles, page, shown_model
-from onelayer.topic_structure.wikipedia.similarity import embed
 
 MAX_TOKENS = 128
 USUAL = UncertaintySettings()

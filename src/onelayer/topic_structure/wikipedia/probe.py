@@ -25,8 +25,14 @@ from onelayer.job import silent
 from onelayer.seeds import generator
 from onelayer.settings.probe import AttentionProbeSettings
 from onelayer.text.corpus.articles import COLUMNS
-from onelayer.text.models.checkpoints import ROW_SUM_TOLERANCE, forward, longest_text, reader
-from onelayer.text.models.tokenizer import encode
+from onelayer.text.models.checkpoints import (
+    ROW_SUM_TOLERANCE,
+    forward,
+    longest_text,
+    reader,
+    word_embeddings,
+)
+from onelayer.text.models.tokenizer import encode, piece_ids
 from onelayer.topic_structure.wikipedia.ratio import EDGES, Pairs, first_over_second, meets
 
 # Attention between places, [T, T] of [L, H, T, T]; the paper takes the mean. In float32 its sums
@@ -114,6 +120,19 @@ def text_attentions(
                     f"{type(model).__name__} attends to padding; --batch 1 reads it"
                 )
             yield place, weights
+
+
+def embed(model: PreTrainedModel, tokenizer: Tokenizer, words: Iterable[str]) -> pd.DataFrame:
+    """Rows `word`, `raw`, `output` (vectors, float64) of the words that are one piece.
+
+    `raw` is the row of the word-embedding matrix, `output` the embedding layer's output at position
+    0: without its LayerNorm the mean cosine of random embeddings is 0, and a ratio meaningless.
+    """
+    pieces = piece_ids(tokenizer, words)
+    raw, output = word_embeddings(model, list(pieces.values()))
+    return pd.DataFrame(
+        {"word": list(pieces), "raw": list(raw.numpy()), "output": list(output.numpy())}
+    )
 
 
 def pair_attention(

@@ -11,31 +11,12 @@ Shapes: W words, K topics, G distinct topic sets, d width of the vectors.
 from collections.abc import Iterable
 
 import numpy as np
-import pandas as pd
 from scipy.sparse import csr_array
-from tokenizers import Tokenizer
-from transformers import PreTrainedModel
-
-from onelayer.text.models.checkpoints import word_embeddings
-from onelayer.text.models.tokenizer import piece_ids
 
 COSINE, DOT = "embedding_cosine_ratio", "embedding_dot_ratio"
 RAW, RAW_DOT = "embedding_raw_cosine_ratio", "embedding_raw_dot_ratio"
 RAW_DIFFERENCE = "embedding_raw_dot_difference"  # of E = W_E^T W_E, the theorem's
 SOURCES = {COSINE: "output", DOT: "output", RAW: "raw", RAW_DOT: "raw"}
-
-
-def embed(model: PreTrainedModel, tokenizer: Tokenizer, words: Iterable[str]) -> pd.DataFrame:
-    """Rows `word`, `raw`, `output` (vectors, float64) of the words that are one piece.
-
-    `raw` is the row of the word-embedding matrix, `output` the embedding layer's output at position
-    0: without its LayerNorm the mean cosine of random embeddings is 0, and a ratio meaningless.
-    """
-    pieces = piece_ids(tokenizer, words)
-    raw, output = word_embeddings(model, list(pieces.values()))
-    return pd.DataFrame(
-        {"word": list(pieces), "raw": list(raw.numpy()), "output": list(output.numpy())}
-    )
 
 
 def pair_means(

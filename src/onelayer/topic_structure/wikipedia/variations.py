@@ -22,9 +22,8 @@ from onelayer.text.models.tokenizer import piece_ids
 from onelayer.text.pretraining.text import CLS_ID, SEP_ID
 from onelayer.topic_structure.wikipedia import measure
 from onelayer.topic_structure.wikipedia.measure import ACROSS, DRAWN, WITHIN
-from onelayer.topic_structure.wikipedia.probe import Text, encode_texts, pair_attention
+from onelayer.topic_structure.wikipedia.probe import Text, embed, encode_texts, pair_attention
 from onelayer.topic_structure.wikipedia.ratio import label_words, tightest, topic_bits
-from onelayer.topic_structure.wikipedia.similarity import embed
 
 
 def measure_inputs(
