@@ -2,7 +2,7 @@
 
 Authors': one model or start after another. Obvious: what a user would vectorise. Floor: the matrix
 products alone, counted by hand. All must compute the same numbers.
-`--scale`: time and memory of four steps at 10, 20 and 40 thousand documents.
+`--scale`: time and memory of a corpus's steps at 10, 20 and 40 thousand documents.
 """
 
 import os
@@ -338,10 +338,9 @@ def topic_model(here: Path, _model: Path, _more: float) -> Iterator[None]:
     lda.write_topics(lda.fit_topics(counted, once), here / "lda.safetensors")
 
 
-def probe(here: Path, folder: Path, _more: float) -> Iterator[None]:
-    """All articles through MiniLM: draw, encode, read, sum pairs."""
+def probe(here: Path, folder: Path, _more: float, documents: int = 1000) -> Iterator[None]:
+    """So many articles, as a job reads them, through MiniLM: draw, encode, read, sum pairs."""
     from onelayer.settings.probe import AttentionProbeSettings
-    from onelayer.text.corpus.articles import read_column
     from onelayer.text.models.checkpoints import load_checkpoint
     from onelayer.text.models.tokenizer import load_tokenizer, piece_ids
     from onelayer.text.topics import lda
@@ -354,14 +353,14 @@ def probe(here: Path, folder: Path, _more: float) -> Iterator[None]:
     model, tokenizer = load_checkpoint(folder, "cpu"), load_tokenizer(folder)
     labels = ratio.label_words(kept, vocabulary, piece_ids(tokenizer, kept["word"].unique()))
     yield
-    file, how = here / "articles.parquet", {"max_tokens": 128, "seed": 0}
-    how["documents"] = sum(1 for _ in read_column(file))
-    drawn = probe.sample_articles(file, AttentionProbeSettings(**how))
+    how = AttentionProbeSettings(documents=documents, max_tokens=128, seed=0)
+    drawn = probe.sample_articles(here / "articles.parquet", how)
     texts = probe.encode_texts(tokenizer, drawn["text"], labels.words, 128)
     probe.pair_attention(model, texts, ratio.topic_bits(labels.topics[0]))
 
 
 STEPS = {"parse": parse, "count": count, "topic model": topic_model, "probe": probe}
+STEPS["probe of all"] = partial(probe, documents=1_000_000)
 
 
 def main() -> None:

@@ -1,5 +1,7 @@
 """Probe a model's checkpoints: ratios of attention and of embeddings, the authors' way and ours."""
 
+from itertools import chain
+
 import numpy as np
 import pandas as pd
 
@@ -9,13 +11,8 @@ from onelayer.settings.topic_structure import AUTHORS_WORDS
 from onelayer.settings.topics import AmbiguitySettings
 from onelayer.text.models.checkpoints import load_checkpoint
 from onelayer.text.models.tokenizer import load_tokenizer, piece_ids
+from onelayer.topic_structure.wikipedia import probe
 from onelayer.topic_structure.wikipedia.measure import AUTHORS, OURS, measure_model
-from onelayer.topic_structure.wikipedia.probe import (
-    embed,
-    encode_texts,
-    pair_attention,
-    sample_articles,
-)
 from onelayer.topic_structure.wikipedia.published import WORDS
 from onelayer.topic_structure.wikipedia.ratio import keep_words, label_words, topic_bits
 
@@ -29,17 +26,17 @@ with job(snakemake) as step:
     pieces = piece_ids(tokenizer, pd.concat([ours, kept[AUTHORS]])["word"].unique())
     labels = {way: label_words(words, vocabulary, pieces) for way, words in kept.items()}
     words, bits = labels[OURS].words, topic_bits(labels[OURS].topics[0])
-    articles = sample_articles(given.articles, settings)
-    texts = encode_texts(tokenizer, articles["text"], words, settings.max_tokens)
+    articles = probe.sample_articles(given.articles, settings)
+    texts = probe.encode_texts(tokenizer, articles["text"], words, settings.max_tokens)
     weights, heads, vectors, nine = [], [], [], None
     for place, folder in enumerate(params.folders):
         model = load_checkpoint(folder, step.device)
-        pairs, by_head = pair_attention(model, texts, bits, progress=step.progress)
+        pairs, by_head = probe.pair_attention(model, texts, bits, progress=step.progress)
         weights.append(pairs.weights)
         heads.append(by_head.assign(checkpoint=place))
-        vectors.append(embed(model, tokenizer, words))
+        vectors.append(probe.embed(model, tokenizer, words))
         if nine is None:
-            nine = embed(model, tokenizer, [word for group in WORDS.values() for word in group])
+            nine = probe.embed(model, tokenizer, chain.from_iterable(WORDS.values()))
         del model  # before the next one
     pairs = pairs._replace(weights=np.concatenate(weights))
     uncertainty = UncertaintySettings(**params.uncertainty)

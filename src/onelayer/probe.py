@@ -31,14 +31,8 @@ from onelayer.settings.topics import AUTHORS_TOPICS, AmbiguitySettings
 from onelayer.text.corpus.articles import words
 from onelayer.text.models.checkpoints import load_checkpoint, longest_text, random_model
 from onelayer.text.models.tokenizer import check_pieces, load_tokenizer, piece_ids
-from onelayer.topic_structure.wikipedia import measure
+from onelayer.topic_structure.wikipedia import measure, probe
 from onelayer.topic_structure.wikipedia.measure import ATTENTION, AUTHORS, EQUAL, OURS
-from onelayer.topic_structure.wikipedia.probe import (
-    embed,
-    encode_texts,
-    pair_attention,
-    sample_articles,
-)
 from onelayer.topic_structure.wikipedia.ratio import keep_words, label_words, topic_bits
 from onelayer.topic_structure.wikipedia.reading import choose_articles, page, shown_model
 
@@ -116,10 +110,11 @@ def _probe_ways(
     pieces = piece_ids(tokenizer, pd.concat(kept.values())["word"].unique())
     labels = {way: label_words(words, vocabulary, pieces) for way, words in kept.items()}
     ours = labels[OURS]
-    encoded = encode_texts(tokenizer, texts, ours.words, max_tokens)
+    encoded = probe.encode_texts(tokenizer, texts, ours.words, max_tokens)
     bits = topic_bits(ours.topics[0])
-    pairs, heads = pair_attention(model, encoded, bits, progress=progress, batch=batch)
-    rows = measure.measure_model(pairs, [embed(model, tokenizer, ours.words)], labels, uncertainty)
+    pairs, heads = probe.pair_attention(model, encoded, bits, progress=progress, batch=batch)
+    vectors = [probe.embed(model, tokenizer, ours.words)]
+    rows = measure.measure_model(pairs, vectors, labels, uncertainty)
     heads = heads.rename(columns={"ratio": "value"})
     heads = heads.assign(quantity=HEAD, way=OURS, **ours.variants[0]._asdict())
     table = pd.concat([rows, heads], ignore_index=True)
@@ -176,7 +171,7 @@ def compare_checkpoints(
     ambiguity = AmbiguitySettings(overlaps=[overlap], thresholds=AUTHORS_WORDS)
     by_way = {AUTHORS: keep_words(theirs[0], vocabulary, ambiguity), OURS: kept}
     settings = AttentionProbeSettings(documents=documents, max_tokens=MAX_TOKENS, seed=0)
-    articles = sample_articles(results / "corpora" / corpus / "articles.parquet", settings)
+    articles = probe.sample_articles(results / "corpora" / corpus / "articles.parquet", settings)
     chosen = choose_articles(articles, kept, count=3, most_words=40)
     to.mkdir(parents=True, exist_ok=True)
     tables, shown = [], []

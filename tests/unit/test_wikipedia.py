@@ -108,7 +108,7 @@ def causal(model: torch.nn.Module, ids: list[int]) -> torch.Tensor:
 def test_uniform_attention_gives_every_pair_one_value_whatever_the_length(
     attention, tiny, monkeypatch
 ):
-    monkeypatch.setattr("onelayer.topic_structure.wikipedia.probe.forward", attention)
+    monkeypatch.setattr("onelayer.text.models.checkpoints.forward", attention)
     pairs, _ = probed(tiny)
     assert len(np.unique(pairs.keys)) > 10
     np.testing.assert_allclose(pairs.weights, 1, rtol=1e-6)
@@ -122,7 +122,7 @@ def test_a_model_of_topics_attends_within_them_and_beyond_its_null(tiny, monkeyp
         weights = 1 + torch.tensor(same, dtype=torch.float32)
         return (weights / weights.sum(dim=-1, keepdim=True))[None, None]
 
-    monkeypatch.setattr("onelayer.topic_structure.wikipedia.probe.forward", follows)
+    monkeypatch.setattr("onelayer.text.models.checkpoints.forward", follows)
     pairs, labels = probed(tiny)
     row = measure_attention(pairs, labels, FEW).set_index("quantity").loc[ATTENTION]
     assert 1.9 < row["value"] < 2.1 and row["low"] > 1.5 and row["p"] < 0.2

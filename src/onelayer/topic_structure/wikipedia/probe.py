@@ -9,6 +9,7 @@ causal models send it whatever attention no other token is worth.
 Shapes: L layers, H heads, T tokens, C places of words of topics, P pairs of them.
 """
 
+import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -25,13 +26,7 @@ from onelayer.job import silent
 from onelayer.seeds import generator
 from onelayer.settings.probe import AttentionProbeSettings
 from onelayer.text.corpus.articles import COLUMNS
-from onelayer.text.models.checkpoints import (
-    ROW_SUM_TOLERANCE,
-    forward,
-    longest_text,
-    reader,
-    word_embeddings,
-)
+from onelayer.text.models import checkpoints
 from onelayer.text.models.tokenizer import encode, piece_ids
 from onelayer.topic_structure.wikipedia.ratio import EDGES, Pairs, first_over_second, meets
 
@@ -99,22 +94,21 @@ def text_attentions(
     """
     read = [place for place, text in enumerate(texts) if len(set(text.words.tolist())) > 1]
     if batch == 1:
-        yield from ((place, forward(model, texts[place].ids)) for place in read)
+        yield from ((place, checkpoints.forward(model, texts[place].ids)) for place in read)
         return
     read.sort(key=lambda place: len(texts[place].ids))
     for start in range(0, len(read), batch):
         places = read[start : start + batch]
         rows = [torch.tensor(texts[place].ids) for place in places]
-        ids, mask = (
-            torch.nn.utils.rnn.pad_sequence(padded, batch_first=True).to(model.device)
-            for padded in (rows, [torch.ones_like(row) for row in rows])
-        )
+        given = {"input_ids": rows, "attention_mask": [torch.ones_like(row) for row in rows]}
+        pad = functools.partial(torch.nn.utils.rnn.pad_sequence, batch_first=True)
+        given = {name: pad(column).to(model.device) for name, column in given.items()}
         with torch.inference_mode():
-            output = reader(model)(input_ids=ids, attention_mask=mask, output_attentions=True)
+            output = checkpoints.reader(model)(**given, output_attentions=True)
         for at, (place, row) in enumerate(zip(places, rows, strict=True)):
             T = len(row)
             weights = torch.stack([layer[at, :, :T, :T].float() for layer in output["attentions"]])
-            most = max(ROW_SUM_TOLERANCE, torch.finfo(model.dtype).eps)
+            most = max(checkpoints.ROW_SUM_TOLERANCE, torch.finfo(model.dtype).eps)
             if not (weights.sum(dim=-1) - 1).abs().max() <= most:
                 raise OnelayerError(
                     f"{type(model).__name__} attends to padding; --batch 1 reads it"
@@ -129,7 +123,7 @@ def embed(model: PreTrainedModel, tokenizer: Tokenizer, words: Iterable[str]) ->
     0: without its LayerNorm the mean cosine of random embeddings is 0, and a ratio meaningless.
     """
     pieces = piece_ids(tokenizer, words)
-    raw, output = word_embeddings(model, list(pieces.values()))
+    raw, output = checkpoints.word_embeddings(model, list(pieces.values()))
     return pd.DataFrame(
         {"word": list(pieces), "raw": list(raw.numpy()), "output": list(output.numpy())}
     )
@@ -157,7 +151,8 @@ def pair_attention(
     Raises:
         OnelayerError: no text holds two of the words, or one is longer than the model reads.
     """
-    if (most := max(len(text.ids) for text in texts)) > (longest := longest_text(model)):
+    longest = checkpoints.longest_text(model)
+    if (most := max(len(text.ids) for text in texts)) > longest:
         raise OnelayerError(
             f"probe.attention.max_tokens: {most} in a text; this model reads at most {longest}"
         )

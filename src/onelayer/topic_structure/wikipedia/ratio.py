@@ -12,6 +12,7 @@ Shapes: W words, K topics, P pairs, D texts, U strata, S checkpoints, M permutat
 [..., 1 + S, 2, U]: numbers of pairs, then weights of each checkpoint; of one topic, of two.
 """
 
+import functools
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -180,10 +181,8 @@ def meets(bits: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray
 
     A table of words by words would say the same, and not fit a processor's cache.
     """
-    shared = np.zeros(len(first), dtype=np.uint64)
-    for block in bits:
-        shared |= block.take(first) & block.take(second)
-    return shared != 0
+    shared = (block.take(first) & block.take(second) for block in bits)
+    return functools.reduce(np.bitwise_or, shared) != 0
 
 
 def permutations(
