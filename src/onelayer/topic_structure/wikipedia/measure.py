@@ -119,10 +119,9 @@ def measure_attention(
         for quantity, draws in _ratio_draws(among, same, resampled, *nulls).items():
             if not draws.finite:
                 raise OnelayerError(
-                    f"topics: threshold {variant.threshold}, {variant.overlap}: too few "
-                    f"pairs of {known.sum()} words of {topics.any(axis=0).sum()} "
-                    f"topics for {quantity}, its interval and its null; a looser threshold or more "
-                    "documents"
+                    f"topics: threshold {variant.threshold}, {variant.overlap}: too few pairs of "
+                    f"{known.sum()} words of {topics.any(axis=0).sum()} topics for {quantity}, its "
+                    "interval and its null; a looser threshold or more documents"
                 )
             left = without.get(quantity, draws.without)
             ratios[*variant, quantity] = draws._replace(without=left)
@@ -181,6 +180,10 @@ def measure_embeddings(
         OnelayerError: vectors are zero or not finite, or a variant has too few pairs.
     """
     measured, vectors = [], _vectors(checkpoints, labels.words)
+
+    def of_words(kinds: Sequence[str], chosen: np.ndarray) -> Iterator[np.ndarray]:
+        return (matrix[chosen] for quantity in kinds for matrix in vectors[quantity])
+
     for variant, topics in zip(labels.variants, labels.topics, strict=True):
         if tightest and variant not in labels.first:
             continue
@@ -188,34 +191,32 @@ def measure_embeddings(
         rng, size = generator("words", settings.seed), len(chosen)
         drawn = [rng.choice(chosen, size=size) for _ in range(settings.word_resamples)]
         times = [np.bincount(words, minlength=len(topics))[chosen] for words in drawn]
-        moved = ratio.permutations(topics, labels.occurrences, settings)
+        moved = ratio.permutations(topics, labels.occurrences, settings)[:, chosen]
         once, stay = np.ones(size, dtype=np.int64), np.arange(size)
-        moved = np.searchsorted(chosen, moved[:, chosen])
-        draws = [(once, stay), *((n, stay) for n in times), *((once, p) for p in moved)]
-        for quantity, matrices in vectors.items():
-            raw = SOURCES[quantity] == "raw"
-            if raw and variant not in labels.first:
-                continue
-            x = [matrix[chosen] for matrix in matrices]
-            means = pair_means(x, topics[chosen], draws)
-            if not np.isfinite(means).all():
-                raise OnelayerError(
-                    f"topics: threshold {variant.threshold}, {variant.overlap}: too few "
-                    f"pairs of {size} words for embeddings, their interval and null; a looser "
-                    "threshold"
-                )
-            left = fewer_topics(topics[chosen]) if tightest and raw else []
-            means = [means, *(pair_means(x, t, [(t.any(axis=1).astype(int), stay)]) for t in left)]
-            within, across = np.concatenate(means, axis=1).transpose(2, 1, 0)  # [draws, S]
-            name, end = quantity.removesuffix("ratio"), 1 + len(times)
-            last = end + len(moved)
+        draws = [(once, stay), *((n, stay) for n in times)]
+        draws += [(once, p) for p in np.searchsorted(chosen, moved)]
+        kinds = [q for q in vectors if SOURCES[q] != "raw" or variant in labels.first]
+        means = [pair_means(of_words(kinds, chosen), topics[chosen], draws)]
+        if not np.isfinite(means[0]).all():
+            raise OnelayerError(
+                f"topics: threshold {variant.threshold}, {variant.overlap}: too few pairs of "
+                f"{size} words for embeddings, their interval and null; a looser threshold"
+            )
+        for left in fewer_topics(topics[chosen]) if tightest else []:
+            alone = [(left.any(axis=1).astype(int), stay)]
+            means.append(pair_means(of_words(kinds, chosen), left, alone))
+        means = np.concatenate(means, axis=1).reshape(len(kinds), len(checkpoints), -1, 2)
+        for quantity, of_kind in zip(kinds, means, strict=True):
+            within, across = of_kind.transpose(2, 1, 0)  # [draws, S]
+            name = quantity.removesuffix("ratio")
             with np.errstate(divide="ignore", invalid="ignore"):
                 numbers = {quantity: within / across, f"{name}difference": within - across}
             for derived, by_draw in (numbers | {f"{name}different": across}).items():
-                split = Draws(by_draw[0], by_draw[1:end], by_draw[end:last], size)
-                measured += (rows := [*estimate_rows(variant, derived, seeds, split)])
-                if left and derived in (similarity.RAW, similarity.RAW_DIFFERENCE):
-                    measured.append(over_topics(rows[0], by_draw[last:].mean(axis=1)))
+                whole, *parts, left = np.split(by_draw, np.cumsum([1, len(times), len(moved)]))
+                rows = [*estimate_rows(variant, derived, seeds, Draws(whole[0], *parts, size))]
+                measured += rows
+                if tightest and derived in (similarity.RAW, similarity.RAW_DIFFERENCE):
+                    measured.append(over_topics(rows[0], left.mean(axis=1)))
     return pd.DataFrame(measured)
 
 

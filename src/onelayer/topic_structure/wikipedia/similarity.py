@@ -8,6 +8,7 @@ cosine of c across topics bounds its ratio by 1 / c, whatever the model has lear
 Shapes: W words, K topics, G distinct topic sets, d width of the vectors.
 """
 
+import itertools
 from collections.abc import Iterable
 
 import numpy as np
@@ -20,7 +21,7 @@ SOURCES = {COSINE: "output", DOT: "output", RAW: "raw", RAW_DOT: "raw"}
 
 
 def pair_means(
-    vectors: np.ndarray, topics: np.ndarray, draws: Iterable[tuple[np.ndarray, np.ndarray]]
+    vectors: Iterable[np.ndarray], topics: np.ndarray, draws: Iterable[tuple[np.ndarray, ...]]
 ) -> np.ndarray:
     """Mean x_i . y_j over pairs of words that share a topic, and over others: [kinds, draws, 2].
 
@@ -42,7 +43,7 @@ def pair_means(
         entries = n[drawn].astype(np.float64), (group[p[drawn]], drawn)
         members.append((csr_array(entries, shape), n))
     sums = []  # of pairs and of each kind: of pairs that share a topic, and of others, [draws, 2]
-    for x in (np.ones((len(topics), 1)), *vectors):
+    for x in itertools.chain([np.ones((len(topics), 1))], vectors):  # one at a time in memory
         squares = np.einsum("wd,wd->w", x, x)
         sums.append(by_draw := [])
         for member, n in members:
