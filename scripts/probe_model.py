@@ -28,20 +28,19 @@ with job(snakemake) as step:
     words, bits = labels[OURS].words, topic_bits(labels[OURS].topics[0])
     articles = probe.sample_articles(given.articles, settings)
     texts = probe.encode_texts(tokenizer, articles["text"], words, settings.max_tokens)
-    weights, heads, vectors, nine = [], [], [], None
+    weights, heads, vectors, nine = [], [], [], []
     for place, folder in enumerate(params.folders):
         model = load_checkpoint(folder, step.device)
         pairs, by_head = probe.pair_attention(model, texts, bits, progress=step.progress)
         weights.append(pairs.weights)
         heads.append(by_head.assign(checkpoint=place))
         vectors.append(probe.embed(model, tokenizer, words))
-        if nine is None:
-            nine = probe.embed(model, tokenizer, chain.from_iterable(WORDS.values()))
+        nine.append(probe.embed(model, tokenizer, chain.from_iterable(WORDS.values())))
         del model  # before the next one
     pairs = pairs._replace(weights=np.concatenate(weights))
     uncertainty = UncertaintySettings(**params.uncertainty)
     step.save(
         measures=measure_model(pairs, vectors, labels, uncertainty, params.seeds),
         heads=pd.concat(heads, ignore_index=True),
-        embeddings=nine.drop(columns="output"),
+        embeddings=nine[0].drop(columns="output"),
     )

@@ -67,10 +67,8 @@ def contextual_attention(task: Task, parameters: Parameters) -> Parameters:
 
 
 def class_blocks(task: Task, classes: Tensor, runs: Tensor) -> Iterator[tuple[slice, ...]]:
-    """Of each seed and class: runs, sequences, and rows of Y of the class's 10 distinct tokens.
-
-    Of a batch's `classes` and `runs`. A product by classes takes 20 tokens a sequence, not all I.
-    """
+    """Of each seed and class: runs, sequences, and rows of Y of the class's 10 distinct tokens."""
+    # A product by classes takes 20 tokens a sequence, not all I.
     edges = torch.arange(task.classes + 1).expand(len(classes), -1).contiguous()
     bounds = torch.searchsorted(classes, edges).tolist()  # of the sequences of a class
     ends = runs.cumsum(0)

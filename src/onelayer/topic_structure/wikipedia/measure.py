@@ -179,11 +179,7 @@ def measure_embeddings(
     Raises:
         OnelayerError: vectors are zero or not finite, or a variant has too few pairs.
     """
-    measured, vectors = [], _vectors(checkpoints, labels.words)
-
-    def of_words(kinds: Sequence[str], chosen: np.ndarray) -> Iterator[np.ndarray]:
-        return (matrix[chosen] for quantity in kinds for matrix in vectors[quantity])
-
+    measured, matrices = [], _matrices(checkpoints, labels.words)
     for variant, topics in zip(labels.variants, labels.topics, strict=True):
         if tightest and variant not in labels.first:
             continue
@@ -195,8 +191,8 @@ def measure_embeddings(
         once, stay = np.ones(size, dtype=np.int64), np.arange(size)
         draws = [(once, stay), *((n, stay) for n in times)]
         draws += [(once, p) for p in np.searchsorted(chosen, moved)]
-        kinds = [q for q in vectors if SOURCES[q] != "raw" or variant in labels.first]
-        means = [pair_means(of_words(kinds, chosen), topics[chosen], draws)]
+        kinds = [q for q, of in SOURCES.items() if of != "raw" or variant in labels.first]
+        means = [pair_means(_vectors(matrices, kinds, chosen), topics[chosen], draws)]
         if not np.isfinite(means[0]).all():
             raise OnelayerError(
                 f"topics: threshold {variant.threshold}, {variant.overlap}: too few pairs of "
@@ -204,7 +200,7 @@ def measure_embeddings(
             )
         for left in fewer_topics(topics[chosen]) if tightest else []:
             alone = [(left.any(axis=1).astype(int), stay)]
-            means.append(pair_means(of_words(kinds, chosen), left, alone))
+            means.append(pair_means(_vectors(matrices, kinds, chosen), left, alone))
         means = np.concatenate(means, axis=1).reshape(len(kinds), len(checkpoints), -1, 2)
         for quantity, of_kind in zip(kinds, means, strict=True):
             within, across = of_kind.transpose(2, 1, 0)  # [draws, S]
@@ -220,19 +216,25 @@ def measure_embeddings(
     return pd.DataFrame(measured)
 
 
-def _vectors(checkpoints: Sequence[pd.DataFrame], words: Sequence[str]) -> dict[str, list]:
-    """Of each quantity the words' vectors, [W, d] of each checkpoint, of length 1 for cosines."""
-    vectors = {quantity: [] for quantity in SOURCES}
-    for embedded, (quantity, source) in itertools.product(checkpoints, SOURCES.items()):
+def _matrices(checkpoints: Sequence[pd.DataFrame], words: Sequence[str]) -> dict[str, list]:
+    """Of each source the words' vectors, [W, d] of each checkpoint, and their lengths, [W, 1]."""
+    matrices = {source: [] for source in SOURCES.values()}
+    for embedded, source in itertools.product(checkpoints, matrices):
         matrix = np.stack(embedded.set_index("word")[source][list(words)].to_list())
-        lengths = np.linalg.norm(matrix, axis=1)
+        lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
         if bad := int((~(np.isfinite(lengths) & (lengths > 0))).sum()):
             raise OnelayerError(
                 f"word embeddings: {bad} of {len(matrix)} vectors are zero or not finite: no cosine"
             )
-        dot = quantity in (similarity.DOT, similarity.RAW_DOT)
-        vectors[quantity].append(matrix if dot else matrix / lengths[:, None])
-    return vectors
+        matrices[source].append((matrix, lengths))
+    return matrices
+
+
+def _vectors(matrices: Mapping, kinds: Sequence[str], chosen: np.ndarray) -> Iterator[np.ndarray]:
+    """Of each kind and checkpoint some words' vectors, of length 1 for cosines."""
+    for quantity in kinds:
+        for matrix, lengths in matrices[SOURCES[quantity]]:
+            yield matrix[chosen] / (lengths[chosen] if quantity in similarity.COSINES else 1)
 
 
 def resamples(D: int, settings: UncertaintySettings) -> np.ndarray:
