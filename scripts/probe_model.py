@@ -1,7 +1,5 @@
 """Probe a model's checkpoints: ratios of attention and of embeddings, the authors' way and ours."""
 
-from itertools import chain
-
 import numpy as np
 import pandas as pd
 
@@ -28,19 +26,20 @@ with job(snakemake) as step:
     words, bits = labels[OURS].words, topic_bits(labels[OURS].topics[0])
     articles = probe.sample_articles(given.articles, settings)
     texts = probe.encode_texts(tokenizer, articles["text"], words, settings.max_tokens)
-    weights, heads, vectors, nine = [], [], [], []
+    weights, heads, vectors, nine = [], [], [], None
     for place, folder in enumerate(params.folders):
         model = load_checkpoint(folder, step.device)
         pairs, by_head = probe.pair_attention(model, texts, bits, progress=step.progress)
         weights.append(pairs.weights)
         heads.append(by_head.assign(checkpoint=place))
         vectors.append(probe.embed(model, tokenizer, words))
-        nine.append(probe.embed(model, tokenizer, chain.from_iterable(WORDS.values())))
+        if nine is None:
+            nine = probe.embed(model, tokenizer, [w for group in WORDS.values() for w in group])
         del model  # before the next one
     pairs = pairs._replace(weights=np.concatenate(weights))
     uncertainty = UncertaintySettings(**params.uncertainty)
     step.save(
         measures=measure_model(pairs, vectors, labels, uncertainty, params.seeds),
         heads=pd.concat(heads, ignore_index=True),
-        embeddings=nine[0].drop(columns="output"),
+        embeddings=nine.drop(columns="output"),
     )

@@ -34,7 +34,7 @@ def read_batch(task: Task, seeds: Sequence[int], step: int) -> tuple[Tensor, Ten
 
     Runs of one seed share its batch and must be neighbours; `runs` [S] says how many each has.
     """
-    different = {seed: seeds.count(seed) for seed in seeds}
+    different = {seed: len(list(runs)) for seed, runs in itertools.groupby(seeds)}
     counts, classes = zip(*(draw_counts(task, seed, step) for seed in different), strict=True)
     counts, classes = (torch.from_numpy(np.stack(of_seeds)) for of_seeds in (counts, classes))
     return counts.mT, classes, torch.tensor(list(different.values()))
@@ -68,7 +68,7 @@ def contextual_attention(task: Task, parameters: Parameters) -> Parameters:
 
 def class_blocks(task: Task, classes: Tensor, runs: Tensor) -> Iterator[tuple[slice, ...]]:
     """Of each seed and class: runs, sequences, and rows of Y of the class's 10 distinct tokens."""
-    # A product by classes takes 20 tokens a sequence, not all I.
+    # A product by classes takes 20 tokens a sequence, not all I; `bmm` skips what `@` checks.
     edges = torch.arange(task.classes + 1).expand(len(classes), -1).contiguous()
     bounds = torch.searchsorted(classes, edges).tolist()  # of the sequences of a class
     ends = runs.cumsum(0)

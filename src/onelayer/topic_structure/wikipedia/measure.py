@@ -208,11 +208,11 @@ def measure_embeddings(
             with np.errstate(divide="ignore", invalid="ignore"):
                 numbers = {quantity: within / across, f"{name}difference": within - across}
             for derived, by_draw in (numbers | {f"{name}different": across}).items():
-                whole, *parts, left = np.split(by_draw, np.cumsum([1, len(times), len(moved)]))
+                whole, *parts, fewer = np.split(by_draw, np.cumsum([1, len(times), len(moved)]))
                 rows = [*estimate_rows(variant, derived, seeds, Draws(whole[0], *parts, size))]
                 measured += rows
                 if tightest and derived in (similarity.RAW, similarity.RAW_DIFFERENCE):
-                    measured.append(over_topics(rows[0], left.mean(axis=1)))
+                    measured.append(over_topics(rows[0], fewer.mean(axis=1)))
     return pd.DataFrame(measured)
 
 

@@ -9,7 +9,6 @@ causal models send it whatever attention no other token is worth.
 Shapes: L layers, H heads, T tokens, C places of words of topics, P pairs of them.
 """
 
-import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -96,15 +95,17 @@ def text_attentions(
     if batch == 1:
         yield from ((place, checkpoints.forward(model, texts[place].ids)) for place in read)
         return
+    run = checkpoints.reader(model)
     read.sort(key=lambda place: len(texts[place].ids))
     for start in range(0, len(read), batch):
         places = read[start : start + batch]
         rows = [torch.tensor(texts[place].ids) for place in places]
-        given = {"input_ids": rows, "attention_mask": [torch.ones_like(row) for row in rows]}
-        pad = functools.partial(torch.nn.utils.rnn.pad_sequence, batch_first=True)
-        given = {name: pad(column).to(model.device) for name, column in given.items()}
+        ids, mask = (
+            torch.nn.utils.rnn.pad_sequence(padded, batch_first=True).to(model.device)
+            for padded in (rows, [torch.ones_like(row) for row in rows])
+        )
         with torch.inference_mode():
-            output = checkpoints.reader(model)(**given, output_attentions=True)
+            output = run(input_ids=ids, attention_mask=mask, output_attentions=True)
         for at, (place, row) in enumerate(zip(places, rows, strict=True)):
             T = len(row)
             weights = torch.stack([layer[at, :, :T, :T].float() for layer in output["attentions"]])
@@ -124,9 +125,8 @@ def embed(model: PreTrainedModel, tokenizer: Tokenizer, words: Iterable[str]) ->
     """
     pieces = piece_ids(tokenizer, words)
     raw, output = checkpoints.word_embeddings(model, list(pieces.values()))
-    return pd.DataFrame(
-        {"word": list(pieces), "raw": list(raw.numpy()), "output": list(output.numpy())}
-    )
+    columns = {"word": list(pieces), "raw": list(raw.numpy()), "output": list(output.numpy())}
+    return pd.DataFrame(columns)
 
 
 def pair_attention(

@@ -220,10 +220,11 @@ def permuted_sums(
     sums = [np.empty((len(moved), len(numbers), 2, U)) for _, U in strata]
     for draw, p in enumerate(moved):
         if alone:  # the same, in half of the time
-            same = (now := topic[p]).take(pairs.first) == now.take(pairs.second)
+            permuted = topic[p]
+            same = np.flatnonzero(permuted.take(pairs.first) == permuted.take(pairs.second))
         else:
-            same = meets(bits[:, p], pairs.first, pairs.second)
-        weights = numbers[:, same := np.flatnonzero(same)]  # few of all
+            same = np.flatnonzero(meets(bits[:, p], pairs.first, pairs.second))
+        weights = numbers[:, same]  # few of all
         for (places, U), total, found in zip(strata, totals, sums, strict=True):
             found[draw, :, 0] = [np.bincount(places[same], row, U) for row in weights]
             found[draw, :, 1] = total - found[draw, :, 0]

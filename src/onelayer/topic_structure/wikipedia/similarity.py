@@ -17,7 +17,8 @@ from scipy.sparse import csr_array
 COSINE, DOT = "embedding_cosine_ratio", "embedding_dot_ratio"
 RAW, RAW_DOT = "embedding_raw_cosine_ratio", "embedding_raw_dot_ratio"
 RAW_DIFFERENCE = "embedding_raw_dot_difference"  # of E = W_E^T W_E, the theorem's
-SOURCES, COSINES = {COSINE: "output", DOT: "output", RAW: "raw", RAW_DOT: "raw"}, (COSINE, RAW)
+SOURCES = {COSINE: "output", DOT: "output", RAW: "raw", RAW_DOT: "raw"}
+COSINES = COSINE, RAW
 
 
 def pair_means(
