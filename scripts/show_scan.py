@@ -93,7 +93,7 @@ def tokens_over_time(axis: plt.Axes, times: np.ndarray, c: np.ndarray) -> None:
         axis.fill_between(times, *band, color=colour, alpha=0.2, linewidth=0)
     axis.set(title="Some tokens, all seeds", xlabel="iteration", ylabel="$c_{l|n}$")
     axis.set_ylim(0, 1.6 * axis.get_ylim()[1])  # above all bands, for the legend
-    axis.legend(title="token, relative P($l$|$n$)", fontsize=7, title_fontsize=7.5, ncols=2)
+    axis.legend(title="relative $P(l|n)$", fontsize=7, title_fontsize=7, ncols=2, handlelength=1)
 
 
 def speed_by_decoder(axis: plt.Axes, rest: pd.DataFrame, frozen: pd.DataFrame) -> None:
