@@ -43,19 +43,20 @@ def initial_parameters(
     start, scale = {}, D**-0.5
     for name in PARAMETERS[embedding]:
         shape = (D, D) if name.startswith("W") else (D,)
-        uniform = random.uniform(*shape, use=f"initial {name}", dtype=dtype)
-        normal = random.normal(*shape, use=f"initial {name}", dtype=dtype)
+        normal = name == "token_type" or (name == "W_E" and noise is None)
+        draw = random.normal if normal else random.uniform
+        drawn = draw(*shape, use=f"initial {name}", dtype=dtype)
         if name == "gain":
-            start[name] = torch.ones_like(uniform)
+            start[name] = torch.ones_like(drawn)
         elif name in ("b", "shift") or (name.startswith("b_") and noise is not None):
-            start[name] = torch.zeros_like(uniform)
+            start[name] = torch.zeros_like(drawn)
         elif name == "token_type":
-            start[name] = normal
+            start[name] = drawn
         elif noise is not None:
-            width = torch.tensor(noise, dtype=dtype).to(uniform.device)
-            start[name] = uniform * width.reshape(-1, *[1] * len(shape))
+            width = torch.tensor(noise, dtype=dtype).to(drawn.device)
+            start[name] = drawn * width.reshape(-1, *[1] * len(shape))
         else:
-            start[name] = (normal if name == "W_E" else 2 * uniform - 1) * scale
+            start[name] = (drawn if normal else 2 * drawn - 1) * scale
     return start
 
 
@@ -84,12 +85,11 @@ class Batches:
 
     def __call__(self, step: int) -> Batch:
         """The batch of a step."""
-        drawn = []  # rows of each seed
-        for seed in self.seeds:
-            documents = self.drawn(seed, step)
-            first, count = self.first[documents], self.count[documents]
-            rows = np.arange(count.sum()) + np.repeat(first - count.cumsum() + count, count)
-            drawn.append(torch.from_numpy(rows))
+        documents = np.stack([self.drawn(seed, step) for seed in self.seeds])
+        first, count = self.first[documents].ravel(), self.count[documents].ravel()
+        rows = np.arange(count.sum()) + np.repeat(first - count.cumsum() + count, count)
+        of_seeds = count.reshape(documents.shape).sum(1).tolist()
+        drawn = torch.from_numpy(rows).split(of_seeds)
         row = pad_sequence(drawn, batch_first=True, padding_value=len(self.query) - 1)
         row = to_device(row, self.device)[self.group]
         log_keys = _rows(self.log_keys, self.document[row])
