@@ -199,22 +199,23 @@ def basins(share: float) -> list[Way]:
     def rate(_: float, flat: np.ndarray) -> np.ndarray:
         return flow(flat.reshape(2, -1)).ravel()
 
-    def scipys(places: np.ndarray) -> np.ndarray:
-        until, theta = ends.time[places].max(), start[:, places].ravel()
+    def scipys(state: np.ndarray) -> np.ndarray:
+        until, theta = ends.time[state].max(), start[:, state].ravel()
         return solve_ivp(rate, (0, until), theta, rtol=1e-8, atol=1e-14).y[:, -1].reshape(2, -1)
 
     def way(name: str, states: np.ndarray) -> Way:
-        """Some of our starts; those of a row of `states` are followed as one state."""
-        all_of, share = states.ravel(), ends.steps[states].sum() / ends.steps.sum()
-        of = {"of": lambda x: x[:, all_of], "tolerance": 1e-5}
-        return Way(name, lambda: np.hstack([scipys(one) for one in states]), share, **of)
+        """Some of our starts; those in a row of `states` are followed as one state."""
+        share, followed = ends.steps[states].sum() / tried, states.ravel()
+        compared = {"of": lambda x: x[:, followed], "tolerance": 1e-5}
+        return Way(name, lambda: np.hstack([scipys(each) for each in states]), share, **compared)
 
     ends = ours()
+    tried = float(ends.steps.sum())
     return [
         Way("ours", lambda: ours().theta),
         way("authors (no code): solve_ivp, one start", places[:, None]),
         way("obvious: solve_ivp, an eleventh as one state", np.arange(0, points**2, 11)[None]),
-        floor(float(ends.steps.sum()) * (6 * 30 + 2 * 2 * 27), double=True),
+        floor(tried * (6 * 30 + 2 * 2 * 27), double=True),
     ]
 
 
